@@ -62,9 +62,9 @@ class Backup(NamedTuple):
 def back_up(
     store: Store, place: str | os.PathLike[str], *, force: bool = False, full: bool = False
 ) -> list[Backup]:
-    """Copy the branch that is open to a file, or all branches into a folder.
+    """Copy the open branch to a file, or all branches into a folder.
 
-    A place that ends with a slash is a folder, and made if it does not exist.
+    A place that ends with a slash is a folder, which is made if it does not exist.
 
     Others may write meanwhile; for a graph of 8 MiB or more, they wait while the system copies it.
     Every copy is verified before it replaces an older one: only its differences from the older
@@ -127,7 +127,8 @@ def restore(
         if not force:
             raise DuplicateExists(
                 f"There is a graph at {str(target)!r}.",
-                hint="Restore to another path, or say --force: it is kept under another name.",
+                hint="Restore to another path, or pass --force: the old graph is kept under"
+                " another name.",
             )
         check_unused(target)
     with closing(opened(source)) as store:
@@ -152,20 +153,24 @@ def _restore_to_server(source: Path, target: str, *, force: bool) -> Backup:
             copied = copy_graph(store, target)
         except DuplicateExists as error:
             if not force:
-                error.hint = "Name another one, or say --force: it is kept under another name."
+                error.hint = (
+                    "Name another target, or pass --force: the old graph is kept under"
+                    " another name."
+                )
                 raise
             copied = _replace_on_server(store, target)
     return Backup(copied.place, copied.commit, copied.entries, source.stat().st_size, is_new=True)
 
 
 def _replace_on_server(store: Store, target: str) -> GraphCopy:
-    """Copy a graph to a workspace of its own, and let the two change places once it is verified."""
+    """Copy a graph to a temporary workspace, and exchange the two once the copy is verified."""
     workspaces = workspaces_in(target)
     aside = f"replaced-{time.time_ns():x}"
     copied = copy_graph(store, workspaces.url_of(aside))
     try:
         workspaces.exchange(aside, target)
-    except (DatabaseBusy, DatabaseReadOnly):  # After others, it may be the old graph.
+    # After an exchange, the temporary workspace has the old graph.
+    except (DatabaseBusy, DatabaseReadOnly):
         workspaces.remove(aside)
         raise
     return copied._replace(place=target)
@@ -211,13 +216,13 @@ def _check_earlier(target: Path, apart: Parting, *, force: bool) -> None:
     """Check that a file has an earlier state of a graph.
 
     Raises:
-        ConstraintViolation: it is not, and `force` is False.
+        ConstraintViolation: it has not, and `force` is False.
     """
     if apart.ahead and not force:
         raise ConstraintViolation(
-            f"{str(target)!r} is no earlier state of this graph"
+            f"{str(target)!r} is not an earlier state of this graph"
             + (f": it has {apart.ahead} other commits." if apart.commit else "."),
-            hint="Choose another file, or say --force to replace it.",
+            hint="Choose another file, or pass --force to replace it.",
         )
 
 
@@ -254,7 +259,7 @@ def _back_up(store: Store, target: Path, *, force: bool, full: bool) -> Backup:
 def _copy(
     store: Store, target: Path, older: Path | None = None, *, is_restored: bool = False
 ) -> Backup:
-    """Copy a graph. The copy gets its name once it is verified, against `older` if possible."""
+    """Copy a graph. The copy gets its name after verification, against `older` if possible."""
     backups: list[Backup] = []
 
     def check(copy: Path) -> None:
@@ -286,7 +291,7 @@ def _is_sound(store: Store, older: Path) -> bool:
 
 
 def _note_verified(path: Path) -> None:
-    """Write the mark beside a backup which says that its present state was verified."""
+    """Write the mark beside a backup: its present state was verified."""
     with suppress(OSError):
         _mark_of(path).write_bytes(orjson.dumps(_stamp(path)) + b"\n")
 

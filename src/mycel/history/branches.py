@@ -1,4 +1,4 @@
-"""Branches: copies of a graph beside it. From its creation on, each has a history of its own."""
+"""Branches: copies of a graph beside it. From its creation on, a branch has its own history."""
 
 from __future__ import annotations
 
@@ -106,9 +106,9 @@ class Branches:
             return self._branch(name, main)
 
     def create(self, name: str) -> Branch:
-        """Copy the open branch, as it is at this moment, to a new branch.
+        """Copy the present state of the open branch to a new branch.
 
-        Others may write meanwhile; for a graph of 8 MiB or more, they wait. The branch gets its
+        Others may write meanwhile; if the graph has 8 MiB or more, they wait. The branch gets its
         name when it is complete.
 
         Raises:
@@ -151,14 +151,15 @@ class Branches:
             raise ConstraintViolation("main is the graph itself, and cannot be deleted.")
         if self._places.current == name:
             raise DatabaseBusy(
-                f"The branch {name!r} is the one that commands use.",
+                f"Commands use the branch {name!r} by default.",
                 hint="Switch to another one first: `mycel branch switch main`.",
             )
         if not branch.is_merged and not unmerged:
             number = branch.parting.ahead
             raise ConstraintViolation(
                 f"The branch {name!r} has {count(number, 'commit')} that main lacks.",
-                hint="They would be lost. To delete it, say unmerged=True (--yes, ?unmerged=true).",
+                hint="They would be lost. To delete the branch anyway, pass unmerged=True"
+                " (--yes, ?unmerged=true).",
                 data={"branch": name, "ahead": number},
             )
         self._places.remove(name)
@@ -167,8 +168,8 @@ class Branches:
     def copy(self, target: str | os.PathLike[str]) -> GraphCopy:
         """Copy the open branch, with its whole journal, to another path or URL.
 
-        Roots, commits and proofs stay the same. So a graph in a file becomes one in PostgreSQL, or
-        the other way round. The copy is verified. Others may write meanwhile.
+        Roots, commits and proofs stay the same. This moves a graph from a file to PostgreSQL, or
+        back. The copy is verified. Others may write meanwhile.
 
         Raises:
             DuplicateExists: there is a graph at the target.
@@ -245,7 +246,7 @@ class Branches:
 
 
 def _forget_unfinished(connection: Connection) -> None:
-    """Remove open merges and proposals from a new branch: they stay where they were begun."""
+    """Remove open merges and proposals from a new branch; the old branch keeps them."""
     forget_open_merges(connection)
     submissions.forget_all(connection)
 
@@ -269,7 +270,8 @@ def branch_place(path: str | os.PathLike[str], name: str) -> Path | str:
 
 def opened(place: Path | str) -> Store:
     """The graph at a path or URL."""
-    # If possible, it is opened for writing: then closing it leaves no files beside it.
+    # If possible, the graph is opened for writing, because closing it then leaves no files beside
+    # it.
     return Store(place, create=False, readonly=not may_write(place))
 
 

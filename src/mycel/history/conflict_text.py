@@ -38,7 +38,7 @@ def summary(merge: Merge) -> str:
     names = f"{merge.source} into {merge.into}"
     match merge.status:
         case "up_to_date":
-            return f"{merge.into} has everything of {merge.source} already."
+            return f"{merge.into} already has all commits of {merge.source}."
         case "aborted":
             return f"The merge of {names} is given up; nothing changed."
         case "clean":
@@ -114,7 +114,7 @@ def plain_lines(conflict: Mapping[str, Any], *, characters_max: int) -> list[str
     if conflict.get("hunks") and not conflict.get("resolution"):
         given = f"a list of {len(rows)} texts, one for each part" if is_in_parts else "one text"
         lines.append(
-            '  To combine the contested lines, choose "lines", with what they become as the value'
+            '  To combine the contested lines, choose "lines" with the new lines as the value'
             f' ({given}); the other lines of the text stay. A "value" replaces the whole text.'
         )
     return lines

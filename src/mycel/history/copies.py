@@ -27,7 +27,7 @@ class GraphCopy(NamedTuple):
     entries: int
     """The length of the journal in the copy."""
     root: str
-    """The root of the journal, which equals that of the graph at this commit."""
+    """The root of the journal, which equals the graph's root at this commit."""
 
     def to_dict(self) -> dict[str, Any]:
         return self._asdict()

@@ -63,8 +63,8 @@ class History:
     ) -> Iterator[LogEntry]:
         """Transactions that ended before the entry `before`, newest first.
 
-        Each condition narrows the list. `path`: elements under a URI, or links that begin there,
-        were changed. `type`: elements of a type, or links of a predicate, were changed. `text`: the
+        Every condition has to hold. `path`: elements under a URI, or links that begin there, were
+        changed. `type`: elements of a type, or links of a predicate, were changed. `text`: the
         message has the text. `since` and `until`: the first and the last moment. Transactions are
         read a page at a time, so that a long log is not kept in memory.
 
@@ -108,7 +108,7 @@ class History:
 
         A state is given by a commit, a tag, a time or a position of the journal; without `b`, it is
         the present. It may belong to another branch: `"draft"` is the last commit of that branch,
-        `"draft:v1"` an earlier one. `paths` are ids of elements, or URIs, which include all
+        `"draft:v1"` a tagged commit of it. `paths` are ids of elements, or URIs, which include all
         elements below them; a link belongs to its subject. The cost depends on the number of
         changes in between.
 
@@ -132,8 +132,8 @@ class History:
     def _state_named(self, moment: Moment | None) -> _Named:
         """The branch and the moment that a caller names.
 
-        A text may be the name of a branch, or `branch:moment`. If the open graph knows the text as
-        a tag or a commit, that comes first.
+        A text may be the name of a branch, or `branch:moment`. A tag or commit of the open graph
+        takes precedence.
         """
         here = _Named(self._branches.open, moment)
         if not isinstance(moment, str) or self._store.is_in_memory:
@@ -159,8 +159,8 @@ class History:
         too. With `dry_run`, nothing is written, and the result shows the changes.
 
         Raises:
-            ConstraintViolation: rules of the graph, or links from outside of the paths, do not
-                allow it; the data lists everything that would break.
+            ConstraintViolation: rules of the graph, or links from outside of the paths, prevent it;
+                the data lists all obstacles.
             NotFound: there is no such state.
         """
 
@@ -179,8 +179,8 @@ class History:
         """Undo the changes of one commit, and keep all later changes.
 
         Raises:
-            ConstraintViolation: a value that it changed has changed again since, or rules of the
-                graph do not allow it; the data lists everything that stands in the way.
+            ConstraintViolation: a value that the commit changed has changed again since, or rules
+                of the graph prevent it; the data lists all obstacles.
             NotFound: there is no such commit.
         """
         with self._store.reading() as reader:
@@ -190,7 +190,8 @@ class History:
         )
 
         def work(tx: Transaction) -> Diff:
-            before = state_at(tx.reader, entry.first_seq - 1)  # That state may be scrubbed.
+            # The state before the commit may be scrubbed.
+            before = state_at(tx.reader, entry.first_seq - 1)
             return rollback.revert(tx, before, entry.seq)
 
         return self._lead_back(work, by, full_message, dry_run=dry_run)
@@ -208,7 +209,8 @@ class History:
 
         def run(tx: Transaction) -> tuple[Diff, int | None]:
             changes = work(tx)
-            return changes, None if tx.is_empty else tx.position + 1  # The closing row follows.
+            # The row that closes the transaction follows the last entry.
+            return changes, None if tx.is_empty else tx.position + 1
 
         changes, position = self._write(run, by, message)
         if position is None:
@@ -219,7 +221,7 @@ class History:
     def tag(
         self, name: str, moment: Moment | None = None, *, by: str | None = None, message: str = ""
     ) -> str:
-        """Name the commit of a moment, by default the last one. Returns the id of the commit.
+        """Tag the commit of a moment, by default the last commit. Returns the id of the commit.
 
         A tag is an entry of the journal, so every copy of the graph has it; moving it is another
         entry. A tag can be used wherever a moment is expected.
@@ -252,7 +254,7 @@ class History:
 
 
 class _Named(NamedTuple):
-    """A state of a branch as a caller names it; None as the moment is the last commit."""
+    """A state of a branch as a caller names it; the moment None stands for the last commit."""
 
     branch: str
     moment: Moment | None

@@ -53,7 +53,7 @@ class Merges:
         `base` is the state that was edited. An edit names an element by its natural key in that
         state, and gives its new content; docs/history.md describes the form. `source` names the
         origin of the edits. `schema` is a new text of the schema, applied in the same transaction.
-        Everything else is as for `db.merge`.
+        All other parameters are those of `db.merge`.
 
         Raises:
             ConstraintViolation, NotFound: there is no such state, or an end of a link.
@@ -125,10 +125,10 @@ class Merges:
         """Decide about a conflict of an open merge, or overrule an automatic choice.
 
         `choice` is "ours", "theirs", "base", or "value" with a `value`. For a text of several lines
-        it may be "lines": then `value` has the text for its contested part, or a list of texts for
-        its parts. `conflict` is one of `conflicts()`, an id, or "*" for all undecided conflicts. A
-        mapping from ids to choices, or a list of `{"conflict": id, "choice": …, "value": …}`,
-        decides about many at once.
+        it may be "lines": `value` then has the new text of the contested part, or a list of texts
+        for several parts. `conflict` is one of `conflicts()`, an id, or "*" for all undecided
+        conflicts. A mapping from ids to choices, or a list of `{"conflict": id, "choice": …,
+        "value": …}`, decides about many at once.
 
         Raises:
             NotFound: there is no such conflict, or no open merge.

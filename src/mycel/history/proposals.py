@@ -1,7 +1,7 @@
 """Proposals: changes that wait until somebody who may write accepts or rejects them.
 
-A proposal is no branch, but a list of edits and the commit that was edited. Its changes and its
-conflicts are computed for each look at it. Proposals are kept in the file of the graph, beside the
+A proposal is a list of edits with the commit that was edited, not a branch. Its changes and its
+conflicts are computed for each access. Proposals are kept in the file of the graph, beside the
 knowledge.
 """
 
@@ -55,7 +55,9 @@ class Proposal(NamedTuple):
     comments: tuple[dict[str, Any], ...] = ()
     """Comments. Each has its actor, time and text."""
     ended: dict[str, Any] | None = None
-    """The end of the proposal: the actor, the time and the reason; and the entry of its commit."""
+    """The end of the proposal: its actor, time and reason, and the entry of the commit if there is
+    one.
+    """
 
     def to_dict(self, *, edits: bool = True) -> dict[str, Any]:
         payload: dict[str, Any] = {
@@ -125,7 +127,7 @@ class Proposals:
         """
         if status not in (*STATUSES, "all"):
             raise ConstraintViolation(
-                f"No proposal can be {shorten(repr(status))}.",
+                f"{shorten(repr(status))} is not a status of proposals.",
                 hint=f"The status is {', '.join(STATUSES)} or all.",
             )
         with self._place.reading() as reader:
@@ -157,8 +159,8 @@ class Proposals:
         With conflicts nothing is written, and the result has them.
 
         Raises:
-            NotFound, ConstraintViolation: it is not there, or not open.
-            AccessDenied: the caller may not write all that it changes.
+            NotFound, ConstraintViolation: it does not exist, or is not open. // AccessDenied: the
+            caller may not write all elements that it changes.
         """
         self._check_may_decide()
         row = self._open_row(_id(proposal))
@@ -195,7 +197,7 @@ class Proposals:
         """Reject a proposal, with a reason.
 
         Raises:
-            NotFound, ConstraintViolation: it is not there or not open, or the reason is empty.
+            NotFound, ConstraintViolation: it does not exist or is not open, or the reason is empty.
         """
         self._check_may_decide()
         check_text(reason, "reason", REASON_BYTES_MAX, empty=False)
@@ -211,7 +213,7 @@ class Proposals:
         caller = owner_of(self._defaults.actor_or(by))
         if current() is not None and caller != row.actor:
             raise AccessDenied(
-                f"The proposal is by {shorten(row.actor)}, who alone may withdraw it.",
+                f"Only {shorten(row.actor)}, the author of the proposal, may withdraw it.",
                 hint="Reject it, if you may write.",
             )
         return self._end(row.id, "withdrawn", by, "")
@@ -255,7 +257,7 @@ class Proposals:
         if self._is_part:
             raise AccessDenied(
                 "A token that may read some paths only cannot decide about proposals.",
-                hint="It takes a token with the scope `read:/**` as well.",
+                hint="A token with the scope `read:/**` is needed as well.",
             )
 
     def _sees(self, row: StoredProposal) -> bool:
@@ -305,13 +307,14 @@ class Proposals:
 
 
 def _outside(ended: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The end of a proposal without `seq`, a position in the whole graph's journal."""
+    """The end of a proposal without `seq`, a position in the journal of the whole graph."""
     return ended and {key: value for key, value in ended.items() if key != "seq"}
 
 
 def _changed(row: StoredProposal) -> MycelError:
     return VersionConflict(
-        f"The proposal {row.id} has just been changed by somebody else.", hint="Look at it again."
+        f"The proposal {row.id} has just been changed by somebody else.",
+        hint="Read the proposal again.",
     )
 
 

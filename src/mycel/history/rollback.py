@@ -1,9 +1,9 @@
 """Rolls back and reverts: a new transaction gives elements an earlier content.
 
-Metadata that cycles compute stands in the way of nothing, and stays as it is.
+Metadata that cycles compute is ignored, and stays unchanged.
 
 `roll_back` leads to an earlier state, and drops all later changes. `revert` undoes one commit and
-keeps later changes, unless they changed the same values.
+keeps later changes; it is refused if these changed the same values.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Rollback(NamedTuple):
 def roll_back(tx: Transaction, state: State, paths: Sequence[object]) -> Diff:
     """Make the elements under some paths, or all, what they were in a state.
 
-    A definition that declares the same as in that state is left alone. It can only differ in its
-    list of dropped properties, which only the application of a schema writes.
+    A definition with the same declaration as in that state is left unchanged. It can differ only in
+    its list of dropped properties, which only the application of a schema writes.
 
     Raises:
-        ConstraintViolation: it would break something; the data lists what.
+        ConstraintViolation: it would break a rule; the data lists all obstacles.
     """
     changes = diff(tx.reader, LIVE, state, paths)
     to_reach = tuple(element for element in changes.elements if not _is_declared_alike(element))
@@ -90,9 +90,9 @@ def revert(tx: Transaction, before: State, after: int) -> Diff:
     back = diff(tx.reader, State(after), before)
     if back.purged and not back.elements:
         raise ConstraintViolation(
-            "This commit has purged elements, and a purge cannot be taken back: nothing is left of"
-            " what it removed.",
-            hint="Write what should be there again, or restore a backup from before the purge.",
+            "This commit has purged elements, and a purge cannot be undone: nothing of the"
+            " removed content is left.",
+            hint="Write the content again, or restore a backup from before the purge.",
         )
     live = tx.reader.elements(
         version.number for change in back.elements for version in change.versions
@@ -126,7 +126,7 @@ class _ChangedSinceError(Exception):
 
 
 def _taken_back(change: ElementChange, now: Element | None) -> Element | None:
-    """The present element with a change taken back; `change` leads back to the old version."""
+    """The present element with a change undone; `change` is the way back to the old version."""
     if now is None:
         if change.kind in ("changed", "moved"):
             raise _ChangedSinceError("It was removed since.")

@@ -65,7 +65,7 @@ class SavedViews:
         return _stored(head, refusal)
 
     def rename(self, id_: str, name: str) -> SavedView:
-        """Give a view another name. It raises the same errors as `save`."""
+        """Give a view another name. Raises the same errors as `save`."""
         head = self._head(id_, name)
         return _stored(head, self._store.maintain(saved_views.rename, head))
 
@@ -103,14 +103,14 @@ def _stored(view: SavedView, refusal: str) -> SavedView:
 
 
 def _no_view(id_: str) -> NotFound:
-    return NotFound(f"There is no saved view {shorten(id_)!r}.", hint="It may be deleted.")
+    return NotFound(f"There is no saved view {shorten(id_)!r}.", hint="It may have been deleted.")
 
 
 def check_name(name: str) -> str:
     """A valid name of a view, without spaces around it.
 
     Raises:
-        ConstraintViolation: it is empty, too long, or has characters that cannot be seen.
+        ConstraintViolation: it is empty, too long, or has invisible characters.
     """
     text = name.strip()
     if not text or len(text) > NAME_CHARACTERS_MAX or not text.isprintable():

@@ -1,15 +1,12 @@
-"""Brings elements to wanted states: the steps of a rollback or a merge, in one transaction.
+"""Brings elements to their goals: the steps of a rollback or a merge, in one transaction.
 
 A goal has an element as it is, and as it should be. In this order of steps, every name is free
 before another element takes it:
 
-1. create definitions,
-2. remove links; but if a link that stays refers to one and will move away, remove it after step 5,
-3. give temporary names to concepts whose names others need,
-4. create concepts, and give all concepts their names,
-5. create links, and give all links their ends,
-6. set contents,
-7. remove concepts, and at last definitions.
+1. create definitions, 2. remove links, except those that a link refers to which moves away from
+them in step 5: remove these after step 5, 3. give temporary names to concepts whose names others
+need, 4. create concepts, and give all concepts their names, 5. create links, and give all links
+their ends, 6. set contents, 7. remove concepts, and at last definitions.
 
 If a step fails, it is noted as an obstacle and the next step is tried, so that all obstacles are
 known at once.
@@ -46,7 +43,7 @@ COMMITS_SHOWN: Final = 5
 
 
 GONE: Final = 0
-"""The number that stands for an element which does not exist, or not yet."""
+"""The number that stands for an element that does not exist, or does not exist yet."""
 
 
 class Goal(NamedTuple):
@@ -110,8 +107,8 @@ def reach(
     `later` has the commits that may have caused obstacles, newest first.
 
     Raises:
-        ConstraintViolation: something does not allow it, or obstacles are known already. Its data
-            lists all obstacles.
+        ConstraintViolation: a step failed, or obstacles are known already. The data lists all
+            obstacles.
     """
     problems = [*obstacles, *attempt(tx, goals, twins, reason="rollback").obstacles]
     if not problems:
@@ -136,7 +133,7 @@ def reach(
 def _advice(later: Sequence[LogEntry]) -> str:
     """A sentence about what to do next."""
     if not later:
-        return "Choose other paths, or change what stands in the way first."
+        return "Choose other paths, or remove the obstacles first."
     commits = first_few(
         [f"{short(entry.commit)} of {entry.actor} ({shorten(entry.message)})" for entry in later],
         COMMITS_SHOWN,
@@ -144,7 +141,7 @@ def _advice(later: Sequence[LogEntry]) -> str:
     return (
         "Changed since by "
         + ", ".join(commits)
-        + ". Revert these first, in this order, or write the values that should be there."
+        + ". Revert these first, in this order, or write the wanted values."
     )
 
 
@@ -224,7 +221,7 @@ class _Steps:
         """The present id of an element, by its number in a goal."""
         number = self.numbers.get(number, number)
         if number == GONE:
-            raise NotFound("An end of it is not there.")
+            raise NotFound("An end of it does not exist.")
         return self._tx.reader.outer_id(number)
 
     # Concepts.
@@ -278,7 +275,7 @@ class _Steps:
         if any(
             guards.goes_alone(self._tx, type_, link=False) for type_ in {key[0] for key in keys}
         ):
-            return False  # One refused concept would keep the others from being tried.
+            return False  # One refused concept would stop the others.
         there = find_by_name(reader, [then.name for then in concepts])
         is_in_the_way = any((reader.type_name(type_), name) in keys for _, type_, name in there)
         if is_in_the_way or len(keys) < len(concepts):
@@ -409,14 +406,14 @@ class _Steps:
 
     def _remove(self, goal: Goal) -> None:
         live = None if goal.now is None else self._tx.reader.element(goal.now.number)
-        if live is None or live.number in self._removed:  # It is removed already.
+        if live is None or live.number in self._removed:  # The link is removed already.
             return
         about = [
             link for link in self._tx.links_about(live.id) if link.number not in self._changing
         ]
         if about:
             raise ConstraintViolation(
-                f"It would take with it {', '.join(link.id for link in about[:3])}"
+                f"It would also remove {', '.join(link.id for link in about[:3])}"
                 f"{', …' if len(about) > 3 else ''}, which should stay."
             )
         self._tx.retire(live.id, reason=self._reason)

@@ -1,7 +1,7 @@
 """Submissions: changes to an earlier state of a graph, each committed once, proposed, or refused.
 
 A submission names the commit that was edited and has a key of its own. The transaction of the
-commit keeps the outcome under the key. So a lost answer can be asked for again, and a submission
+commit keeps the outcome under the key. A lost answer can thus be requested again, and a submission
 that is sent twice is committed once.
 """
 
@@ -79,7 +79,7 @@ class Submission(NamedTuple):
         """The outcome in the answer of another program.
 
         Raises:
-            KeyError, TypeError, ValueError: it is none.
+            KeyError, TypeError, ValueError: it is no outcome.
         """
         status = payload["status"]
         if status not in ("committed", "unchanged", "proposed", "conflicts"):
@@ -139,8 +139,8 @@ class Submissions:
 
         Edits have the form of `db.merges.merge_changes`. They may be a function that returns the
         edits; it is not called if the key already has an outcome. `base` is the commit that was
-        edited; without a base it is the head, which merges blindly. With "fail", the base has to be
-        the head. "merge" merges edits without conflicts. "propose" makes a proposal
+        edited; by default the head, so that changes of others go unnoticed. With "fail", the base
+        has to be the head. "merge" merges edits without conflicts. "propose" makes a proposal
         (`db.proposals`), and so does every submission of a caller who may only propose. A repeated
         `key` gives the first outcome; `content` identifies the submission, so that its repetition
         is recognised.
@@ -207,7 +207,7 @@ class Submissions:
         if known is None:
             raise NotFound(
                 f"There is no submission {shorten(key)!r}.",
-                hint="It was refused, or never arrived: send it, with the same key.",
+                hint="It was refused, or never arrived: send it again, with the same key.",
             )
         return self._show(known.body)
 
@@ -296,7 +296,7 @@ class Submissions:
         )
 
     def _base_in_whole(self, request: Request) -> str:
-        """The commit of the whole graph whose part a copy shows now.
+        """The commit of the whole graph that a copy of a part shows now.
 
         Raises:
             VersionConflict: an earlier state of the copy was edited.
@@ -340,7 +340,7 @@ def check_key(key: object) -> str:
     """
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         raise ConstraintViolation(
-            f"{shorten(repr(key))} is no key of a submission.",
+            f"{shorten(repr(key))} is not a key of a submission.",
             hint="It has 8 to 200 letters, digits, `.`, `_`, `:` and `-`, such as a UUID.",
         )
     return key
@@ -356,7 +356,7 @@ def check_may_propose(branch: str) -> None:
     """Check that the permission of this thread allows proposals for a branch.
 
     Raises:
-        AccessDenied: it may not.
+        AccessDenied: it does not allow them.
     """
     permission = current()
     if permission is not None and not permission.allows("propose", branch):
@@ -367,5 +367,5 @@ def check_may_propose(branch: str) -> None:
 
 
 def deeds(action: Action) -> str:
-    """Words for a refused action: without the right to propose, writing is refused too."""
+    """The words for a refused action; a token that may not propose may not write either."""
     return "write or propose" if action == "propose" else action

@@ -1,4 +1,4 @@
-"""The aggregates of a query: the one list of their names, and the properties of each.
+"""The aggregates of a query: the only list of their names, with the properties of each.
 
 A new aggregate is a name in `AggregateName`. The type checker then asks for its SQL, in both
 dialects (`sql.sqlite`, `sql.postgres`) and in `sql.aggregates`. A function that a database lacks is
@@ -15,9 +15,9 @@ AGGREGATES: Final[tuple[AggregateName, ...]] = get_args(AggregateName)
 
 
 def is_mergeable(function: AggregateName) -> bool:
-    """True if the aggregate of a group follows from totals of the parts of the group.
+    """True if the aggregate of a group can be computed from aggregates of parts of the group.
 
-    AVG follows from sums and counts. A median would not follow from medians.
+    AVG can be computed from sums and counts, but a median not from medians.
     """
     match function:
         case "COUNT" | "SUM" | "AVG" | "MIN" | "MAX":
@@ -38,7 +38,7 @@ def is_extreme(function: AggregateName) -> bool:
 
 
 def is_sum(function: AggregateName) -> bool:
-    """True if the aggregate adds its values up, so it may leave the range of a float."""
+    """True if the aggregate adds values, so that it may leave the range of a float."""
     match function:
         case "SUM" | "AVG":
             return True

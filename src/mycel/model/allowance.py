@@ -1,8 +1,9 @@
 """The allowance of the work in this thread: its deadline, its cancellation, and the bytes it holds.
 
 A server gives each request an allowance. Readers of the store, the planner and other long loops ask
-the current one if they have to stop, so no function has to pass a deadline on. Work without an
-allowance, as in Python code that uses the library, has the limits of its own arguments alone.
+the current allowance whether they have to stop, so no function has to pass a deadline on. Work
+without an allowance, as in Python code that uses the library, has only the limits of its own
+arguments.
 """
 
 from __future__ import annotations
@@ -15,23 +16,23 @@ from typing import Final, Protocol
 from mycel.errors import ExecutionTimeout, ResourceExhausted
 
 _PACE_KNOWN_S: Final = 1.0
-"""After this time of work, an estimate of the rest is good enough."""
+"""The time of work after which an estimate of the remaining time is good enough."""
 _PACE_MARGIN: Final = 2.0
 RETRY_AFTER: Final = "retry_after_s"
 """The key in the data of an error: the seconds after which the request may succeed."""
 
 
 class Allowance(Protocol):
-    """The limits of one request, kept by the server that runs it."""
+    """The limits of one request, which the server keeps."""
 
     holds_turn: bool
     """True while the work is a transaction that has the turn of the writer.
 
-    Such work is neither paused nor dropped because its client is gone.
+    Such work is not paused, and not dropped if its client is gone.
     """
 
     def is_over(self) -> bool:
-        """True if the work has to stop. May wait here until it is the turn of this work."""
+        """True if the work has to stop. May wait here for the turn of this work."""
         ...
 
     def charge(self, size: int) -> None:
@@ -49,14 +50,14 @@ class Allowance(Protocol):
     is_brief: bool
     """True while a transaction may hold the turn only for a short time (see `outgrew`)."""
     outgrew: bool
-    """True if a transaction was stopped because that short time was over."""
+    """True if a transaction was stopped at the end of that short time."""
 
     def turn_s(self) -> float:
         """The seconds that are left for a transaction that has the turn, or takes it now."""
         ...
 
     is_set_aside: bool
-    """True while the thread does work that other requests wait for; then no allowance applies."""
+    """True while the thread does work that other requests wait for; no allowance applies to it."""
 
 
 _current: ContextVar[Allowance | None] = ContextVar("mycel_allowance", default=None)
@@ -66,7 +67,7 @@ current = _current.get
 
 @contextmanager
 def using(allowance: Allowance | None) -> Iterator[None]:
-    """Let an allowance be the current one in this block; None for work that others wait for too."""
+    """Set the current allowance in this block; None for work that other requests wait for too."""
     before = _current.get() if allowance is None else None
     token = _current.set(allowance)
     if before is not None:
@@ -91,7 +92,7 @@ def check() -> None:
 
 
 def check_pace(spent_s: float, part: float) -> None:
-    """Stop a transaction that has done a part of its work, if the rest would not be done in time.
+    """Stop a transaction that has done a part of its work, if the rest would take too long.
 
     Raises:
         ExecutionTimeout: at this pace it would keep others from writing for too long.
@@ -116,7 +117,7 @@ def charge(size: int) -> None:
 
 
 def too_little_memory() -> ResourceExhausted:
-    """The error for work that the operating system gave no more memory."""
+    """The error for work that got no more memory from the operating system."""
     return ResourceExhausted(
         "There is too little memory for this at the moment.",
         hint="Retry in a moment: an identical write changes nothing. Or ask for less: LIMIT and"
@@ -126,7 +127,7 @@ def too_little_memory() -> ResourceExhausted:
 
 
 def shortage(error: BaseException) -> ResourceExhausted | None:
-    """The `MycelError` for an error that says that memory for objects or a thread is missing."""
+    """The `MycelError` for an error about missing memory for objects or a thread."""
     lacks_thread = type(error) is RuntimeError and "start new thread" in str(error)
     return too_little_memory() if lacks_thread or isinstance(error, MemoryError) else None
 

@@ -1,8 +1,8 @@
 """Canonical CBOR (RFC 8949 §4.2.1): the bytes that are hashed, journaled and proven.
 
-`cbor2` writes and reads values. The heads here serve the records, whose shape is fixed: putting one
-together from parts takes 1.5 µs, handing `cbor2` a map of it 6 µs, and a bulk load does it for
-every row.
+`cbor2` writes and reads values. The functions for heads serve the records, whose shape is fixed:
+joining a record from parts takes 1.5 µs, encoding it as a map with `cbor2` 6 µs, and a bulk load
+needs a record for every row.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FLAT_KEYS_MAX = 23
 _KEY_CHARACTERS_MAX = 255
 _SHAPES_REMEMBERED_MAX = 1024
 _SHAPES: dict[tuple[str, ...], tuple[tuple[str, bytes], ...]] = {}
-"""The keys of objects, ordered and encoded: a graph uses the same keys again and again."""
+"""A cache of the keys of objects, ordered and encoded: objects of a graph share their keys."""
 _ZEROS = bytes(3)
 _SIMPLE = {False: b"\xf4", True: b"\xf5", None: b"\xf6"}
 
@@ -93,20 +93,20 @@ def _refuse_sharing(*_: Any) -> NoReturn:
 
 
 _SHARING_TAGS = dict.fromkeys((25, 28, 29, 256), _refuse_sharing)
-"""Tags by which a few bytes can encode a value that is endless, or too large for memory."""
+"""Tags with which a few bytes can encode an endless value, or one too large for memory."""
 
 
 def encode_object(value: Mapping[str, Any]) -> bytes:
-    """An object in canonical form: what `encode` gives, in a third of the time for most."""
+    """An object in canonical form, like `encode`; three times as fast for most objects."""
     return flat_object(value) or encode(value)
 
 
 def flat_object(value: Mapping[str, Any]) -> bytes | None:
     """An object in canonical form, if it is small and holds nothing but plain JSON scalars.
 
-    None if not, or if it is no JSON at all: what this returns needs no further check. Most objects
-    are flat, and a bulk load brings millions. Text keys are in the order of their encoding, which
-    is shorter first; objects with the same keys share it.
+    Returns None for other objects, and for values that are no JSON, so a result needs no further
+    check. Most objects are flat, and a bulk load brings millions. Keys are in the order of their
+    encoding, shorter keys first; the order is cached for objects with the same keys.
     """
     shape = tuple(value)
     names = _SHAPES.get(shape)
@@ -145,7 +145,7 @@ def flat_object(value: Mapping[str, Any]) -> bytes | None:
 
 
 def _shape(keys: tuple[Any, ...]) -> tuple[tuple[str, bytes], ...] | None:
-    """Keys in the order of their encoding, with it; None if they are too many or too long."""
+    """Keys in the order of their encodings, with these; None if they are too many or too long."""
     if len(keys) > _FLAT_KEYS_MAX or any(
         type(key) is not str or len(key) > _KEY_CHARACTERS_MAX or not key.isascii() for key in keys
     ):
@@ -160,8 +160,8 @@ def _shape(keys: tuple[Any, ...]) -> tuple[tuple[str, bytes], ...] | None:
 def decode(content: bytes) -> Any:
     """The value of the CBOR item at the start.
 
-    It need not be canonical, and bytes after it are ignored. Readers of records and proofs encode
-    the value again and compare the bytes.
+    The item need not be canonical, and bytes after it are ignored. Readers of records and proofs
+    encode the value again and compare the bytes.
 
     Raises:
         InvalidValueType: the bytes are no CBOR.
@@ -173,10 +173,10 @@ def decode(content: bytes) -> Any:
 
 
 def decode_moment(value: object) -> int:
-    """Microseconds of a time that `moment` wrote; `cbor2` reads the finer ones as `Decimal`.
+    """The microseconds of a time that `moment` wrote; `cbor2` reads fractions as `Decimal`.
 
     Raises:
-        ValueError: it is nothing that `moment` writes.
+        ValueError: `moment` does not write such a value.
     """
     microseconds = None
     if type(value) is int:

@@ -2,9 +2,9 @@
 
 A server writes as its own actor, by default `$self`. Programs that call it say who they are: an MCP
 client in its `clientInfo`, others in a header. Their writes have the actor `$self:NAME/VERSION`.
-The prefix keeps a program from passing for another actor: nothing checks its name.
+The prefix prevents a program from posing as another actor, because its name is not checked.
 
-An import writes words of others, so its actor names it: `Ada:import obsidian`.
+An import writes words of others, so its actor names the source: `Ada:import obsidian`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from typing import Final
 
 SEPARATOR: Final = ":"
-"""Between an actor and the program that writes for it."""
+"""The separator between an actor and the program that writes for it."""
 
 _NAME_MAX: Final = 64
 _VERSION_MAX: Final = 32
@@ -30,7 +30,7 @@ current = _current.get
 
 @contextmanager
 def working_for(name: str) -> Iterator[None]:
-    """Name a program as the one for which this block writes; an empty name changes nothing."""
+    """Let this block write for a program; an empty name changes nothing."""
     token = _current.set(name or _current.get())
     try:
         yield
@@ -64,7 +64,7 @@ def import_source_of(actor: str) -> str:
 
 
 def client_name(name: object, version: object = None) -> str:
-    r"""The name of a program with its version, with nothing odd in it; empty for no name.
+    r"""The name of a program with its version, without unusual characters; empty for no name.
 
     >>> client_name("claude-code", "2.1.0"), client_name("a\nb/c"), client_name(None)
     ('claude-code/2.1.0', 'a_b_c', '')

@@ -2,8 +2,8 @@
 
 A transaction closes a range of the journal. Its id is the number of entries up to and with it, and
 the SHA-256 of that number and of the journal's root, in hexadecimal: `42-9f3ac1…`. The root covers
-all that was ever written, so two copies in which an id is found share their history up to it. The
-number says where to look, so that no table of ids is needed.
+everything ever written, so two copies that have the same id share their history up to it. The
+number gives the position in the journal, so no table of ids is needed.
 """
 
 from __future__ import annotations

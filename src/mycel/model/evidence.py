@@ -5,13 +5,14 @@ The metadata `evidence` of a link is a list. An entry that is an object with a `
     {stance: "supports" | "challenges", by: "ana", source: "minutes of May", at: "2026-05-02",
      confidence: 0.8, reason: "…"}
 
-Other entries only point at something. The link itself is the first source that supports it, with
-its `confidence`, its `author` and its `source`. One rule makes a status of them:
+Other entries are only references. The link itself is the first source that supports it, with its
+`confidence`, its `author` and its `source`. The status follows from the sources by one rule:
 
 1. If an actor has supported and challenged a link, only the last of the two stances counts.
 2. Of the sources of a stance that share a name as actor or origin, directly or through others,
-   only the strongest counts. A link that names neither author nor source is the word of whoever
-   supports it: it does not count beside others, but lifts the strongest to its own confidence.
+   only the strongest counts. A link that names neither author nor source speaks for its supporters:
+   beside other sources it does not count itself, but raises the strongest source to its own
+   confidence.
 3. A stance has the strength 1 - (1 - c1)(1 - c2)… of the confidences that count.
 4. `contested` if both stances have 0.3 or more; otherwise `accepted` or `rejected` if one has 0.7
    or more; otherwise `insufficient`.
@@ -40,9 +41,9 @@ ACCEPTED_FROM: Final = 0.7
 MATERIAL_FROM: Final = 0.3
 """The strength from which on a stance matters."""
 CONFIDENCE_DEFAULT: Final = 0.7
-"""The confidence of a source that gives none: just enough to be accepted."""
+"""The confidence of a source that states none: just enough for `accepted`."""
 SOURCES_MAX: Final = 100
-"""The maximum number of sources of a link; more would be a list that nobody reads."""
+"""The maximum number of sources of a link."""
 _DECIMALS: Final = 9
 _TEXTS: Final = ("by", "source", "at")
 _KEYS: Final = (*_TEXTS, "confidence")
@@ -60,7 +61,7 @@ class Belief(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The belief as it is shown beside a link."""
+        """The belief as text, to show beside a link."""
         return (
             f"{self.status}: {self.supporters} for ({self.support:.2g}),"
             f" {self.challengers} against ({self.challenge:.2g})"
@@ -176,10 +177,10 @@ def with_source(
 ) -> list[Any]:
     """The evidence of a link with one more source, in place of the last of its actor and origin.
 
-    A source without a time is of `now`, or of the time at which it said the same before.
+    A source without a time gets the time `now`, or the time at which it stated the same before.
 
     Raises:
-        ConstraintViolation: the details make no sense, or there are too many sources.
+        ConstraintViolation: the details are invalid, or there are too many sources.
     """
     check_details(details)
     check_text(reason, "reason", REASON_BYTES_MAX)
@@ -203,7 +204,7 @@ def with_source(
 
 
 def check_details(details: Mapping[str, Any]) -> None:
-    """Raise ConstraintViolation for details of a source that make no sense."""
+    """Raise ConstraintViolation for invalid details of a source."""
     for key, value in details.items():
         if key not in _KEYS:
             raise ConstraintViolation(f"A source has no key {quote_value(key)}.", hint=_FORM)
@@ -211,9 +212,10 @@ def check_details(details: Mapping[str, Any]) -> None:
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if not is_number or not 0 <= value <= 1:
                 raise ConstraintViolation(
-                    f"The confidence {shorten(repr(value))} is no number from 0 to 1.", hint=_FORM
+                    f"The confidence {shorten(repr(value))} is not a number from 0 to 1.",
+                    hint=_FORM,
                 )
         elif not isinstance(value, str) or not value:
-            raise ConstraintViolation(f"{key} of a source is no text.", hint=_FORM)
+            raise ConstraintViolation(f"{key} of a source is not a text.", hint=_FORM)
         elif key == "at" and not times.is_time(value):
-            raise ConstraintViolation(f"{quote_value(value)} is no time.", hint=_FORM)
+            raise ConstraintViolation(f"{quote_value(value)} is not a time.", hint=_FORM)

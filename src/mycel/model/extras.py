@@ -1,4 +1,4 @@
-"""Packages that Mycel uses where they are installed: extras, imported when first needed."""
+"""Optional packages (extras), imported when first needed."""
 
 from __future__ import annotations
 

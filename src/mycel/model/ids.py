@@ -1,9 +1,9 @@
 """Ids: `C:12` and `P:13:treats` outside, integers inside.
 
-Concepts and links share one space of 64-bit integers: concepts are even, links odd.
-So a subject or object column needs no column that says which table it points into, both tables
-grow at their right edge (negative numbers for one of them made the file 1.6 times larger), and the
-number in the file is the number people see.
+Concepts and links share one space of 64-bit integers: concepts are even, links odd. A subject or
+object thus needs no second column for its table, both tables grow at their right edge (negative
+numbers for one of them made the file 1.6 times larger), and the number in the file is the number
+that people see.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ ID_STEP = 2
 
 NO_CONCEPT = 0
 NO_LINK = -1
-"""Numbers that no element ever has. They stand for well-formed ids that were never given out."""
+"""Numbers that no element ever has. They stand for well-formed ids that are never given out."""
 
 _CONCEPT = re.compile(r"C:([0-9]+)", re.ASCII)
 _PROPOSITION = re.compile(r"P:([0-9]+):\$?[A-Za-z_][A-Za-z0-9_]{0,254}", re.ASCII)
 
 
 def is_concept(number: int) -> bool:
-    """True if an inner id is a concept's.
+    """True if an inner id belongs to a concept.
 
     >>> is_concept(12), is_concept(13)
     (True, False)
@@ -48,8 +48,8 @@ def link_id(number: int, predicate: str) -> str:
 def parse_id(text: object) -> int:
     """The inner id of either kind of element.
 
-    Every id of the right form is one, also where the store never gives out such a number: then it
-    is `NO_CONCEPT` or `NO_LINK`, which nothing has.
+    Every id of the right form is accepted. If the store never gives out its number, the result is
+    `NO_CONCEPT` or `NO_LINK`, which no element has.
 
     >>> parse_id("C:12"), parse_id("C:13"), parse_id("P:12:treats")
     (12, 0, -1)
@@ -71,7 +71,7 @@ def parse_id(text: object) -> int:
 
 
 def _number(digits: str) -> int:
-    """The number that the digits write; 0 if the store writes that number differently."""
+    """The number of these digits; 0 if the store would write the number differently."""
     number = int(digits) if len(digits) < 20 and digits[0] != "0" else 0
     return number if number <= INTEGER_MAX else 0
 

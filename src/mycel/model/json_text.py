@@ -1,17 +1,17 @@
-"""JSON that comes from outside, read so that nothing in it is lost or changed.
+"""Reads JSON from outside so that nothing in it is lost or changed.
 
 Every door reads foreign JSON with `read_json`: rows of files, bodies and messages over HTTP and
-MCP, arguments of the command line. What JSON leaves open is decided here, once:
+MCP, arguments of the command line. This module decides what JSON leaves open:
 
 - A duplicate key in an object is refused. Most readers silently keep the last value.
 - NaN and Infinity are refused.
-- Whole numbers of any length are exact. The caller decides which are too large.
+- Whole numbers of any length are exact. The caller decides which numbers are too large.
 
 orjson reads several times as fast as Python's own reader, but keeps the last of two equal keys and
-rounds integers beyond 64 bits. So the text is read by orjson and then compared with what was read:
-outside of strings a colon follows each key and nothing else, so a text has more colons than
-the same value written again if, and only if, a key was lost. Texts for which that does not hold,
-and those with very long numbers, are read a second time, by Python.
+rounds integers beyond 64 bits. The text is therefore read by orjson and then compared with the
+result: outside of strings a colon follows each key and nothing else, so a text has more colons than
+the same value written again if, and only if, a key was lost. Texts that may have lost a key, and
+texts with very long numbers, are read a second time, by Python.
 """
 
 from __future__ import annotations
@@ -32,9 +32,12 @@ _DIGITS: Final = re.compile(b"0+")
 _STRING: Final = re.compile(rb'"[^"]*+(?:"|\Z)')
 """A string without escapes."""
 CONTAINERS_MAX: Final = 100_000
-"""Lists and objects in the JSON of one request. An empty one takes thirty times its text."""
+"""The maximum number of lists and objects in the JSON of one request.
+
+In memory, an empty one takes thirty times its text.
+"""
 VALUES_MAX: Final = 500_000
-"""Values in the JSON of one request."""
+"""The maximum number of values in the JSON of one request."""
 _ESCAPED_COLON: Final = b"\\u003"
 
 
@@ -45,7 +48,7 @@ def read_json(text: bytes | str) -> Any:
     {'a': [1, 2.5]}
 
     Raises:
-        ValueError: it is no JSON, or no UTF-8. It is a `json.JSONDecodeError`, which says where.
+        ValueError: it is no JSON, or no UTF-8. A `json.JSONDecodeError` has the place.
         InvalidSyntax: an object has a duplicate key.
     """
     value = orjson.loads(text)
@@ -90,7 +93,7 @@ def _has_long_integer(text: bytes) -> bool:
 
 
 def _has_all_keys(value: Any, text: bytes) -> bool:
-    """True if certainly no key of the text was lost."""
+    """True if it is certain that no key of the text was lost."""
     colons = text.count(b":")
     if value.__class__ is dict:
         keys = len(value)
@@ -101,7 +104,7 @@ def _has_all_keys(value: Any, text: bytes) -> bool:
             return True
     try:
         return orjson.dumps(value).count(b":") == colons and _ESCAPED_COLON not in text
-    except orjson.JSONEncodeError:  # The value nests deeper than orjson writes.
+    except orjson.JSONEncodeError:  # The value nests deeper than orjson can write.
         return False
 
 
@@ -120,7 +123,7 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             if name in seen:
                 raise InvalidSyntax(
                     f"The key {shorten(name)!r} is repeated in one object.",
-                    hint="Send it once, with the value that counts.",
+                    hint="Send each key once.",
                     data={"key": shorten(name)},
                 )
             seen.add(name)

@@ -1,6 +1,6 @@
-"""Every bound on what a caller may send, in one place.
+"""Every bound on the input of a caller.
 
-Exceeding one is `KIP_4002`, except where the value could never be valid: a name that is too long is
+Exceeding a bound is `KIP_4002`, unless the value could never be valid: a name that is too long is
 `KIP_2002`, an identifier that is too long `KIP_1002`, an integer that is too large `KIP_2003`.
 """
 
@@ -29,19 +29,21 @@ INTEGER_MIN, INTEGER_MAX = -(1 << 63), (1 << 63) - 1
 """Integers of SQLite: numbers of elements, versions, positions of the journal, LIMIT."""
 
 JSON_INTEGER_MAX = (1 << 64) - 1
-"""The largest integer in attributes and metadata; the least is `INTEGER_MIN`. 64 bits, signed or
-not, are what languages and JSON libraries have."""
+"""The largest integer in attributes and metadata; the least is `INTEGER_MIN`.
+
+Languages and JSON libraries have integers of 64 bits, signed or unsigned.
+"""
 
 HOPS_MAX = 6
-"""The farthest `find` walks (edges and graph: MaxHopsCap)."""
+"""The maximum number of hops of `find` (edges and graph: MaxHopsCap)."""
 
 FIND_LIMIT_MAX = 1_000_000
 
 TRAVERSE_NODES_MAX = 100_000
-"""The maximum number of elements that one traversal gives."""
+"""The maximum number of elements that one traversal returns."""
 
 TRAVERSE_COST_MAX = 1_000_000
-"""The greatest cost of a traversal. No path costs as much, since a link costs at most 1."""
+"""The maximum cost of a traversal. No path reaches it, because a link costs at most 1."""
 
 TRANSACTION_SAVED_ELEMENTS_MAX = 1 << 17
 """The maximum number of elements whose identity one transaction remembers, to save look-ups."""
@@ -56,7 +58,7 @@ SCHEMA_BYTES_MAX = 4 << 20
 """The text of a schema, in UTF-8."""
 
 SCHEMA_COMMENTS_MAX = 100_000
-"""Comments of a schema that is formatted; each of them is put back in its place."""
+"""The maximum number of comments of a schema to format: each is put back in its place."""
 
 LINE_BYTES_MAX = 16 << 20
 """The maximum number of bytes of a line of a loaded file, and of one of its cells."""
@@ -90,4 +92,4 @@ TOOL_ARGUMENT_BYTES_MAX = 4 << 20
 """The arguments of one tool call, as JSON text."""
 
 TOOL_RESULT_TOKENS_MAX = 20_000
-"""Estimated tokens of the answer to one tool call. Clients cut off at about 25,000."""
+"""Estimated tokens of the answer to one tool call. Clients cut answers off at about 25,000."""

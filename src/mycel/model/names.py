@@ -51,7 +51,7 @@ def check_identifier(name: object, what: str) -> str:
 
 
 def _identifier_like(text: str) -> str:
-    """An identifier close to a text that is none, for a hint; empty if there is none.
+    """An identifier that is similar to an invalid one, for a hint; empty if there is none.
 
     >>> _identifier_like("depends-on"), _identifier_like("works at"), _identifier_like("属于")
     ('depends_on', 'works_at', '')
@@ -125,7 +125,7 @@ def json_kind(value: object) -> str:
 
 
 def is_unicode(text: str) -> bool:
-    """True if a text can be written in UTF-8: a file's name may hold other bytes."""
+    """True if a text can be written in UTF-8. The name of a file may hold other bytes."""
     if text.isascii():
         return True
     try:
@@ -172,5 +172,5 @@ def name_few(names: Sequence[str], most: int) -> str:
 
 
 def quote_value(value: object) -> str:
-    """A value that should have been a string, for a message: never long, never an error itself."""
+    """A value in the place of a string, for a message: shortened, and without raising an error."""
     return repr(shorten(value)) if isinstance(value, str) else f"A value of type {kind_of(value)}"

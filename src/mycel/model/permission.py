@@ -1,8 +1,9 @@
-"""The permission of whoever a thread works for: the author of writes, and what may be done.
+"""The permission of the caller for whom a thread works: the author of writes, and the rights.
 
-A server that many people share sets it for each request. The layers below ask for it where all
-doors meet: the store before it writes, and the list of branches before one is found. Without a
-permission everything is allowed, as for a program that has opened a file by itself.
+A server that many people share sets the permission for each request. The layers below check it
+where all doors meet: the store before it writes, and the list of branches before it returns a
+branch. Without a permission everything is allowed, as for a program that has opened a file by
+itself.
 """
 
 from __future__ import annotations
@@ -110,13 +111,13 @@ def check_reads_all(branch: str, deed: str) -> None:
     """Check that nothing of a branch is hidden from the caller for whom this thread works.
 
     Raises:
-        AccessDenied: something is; the message names the deed that needs all of it.
+        AccessDenied: something is hidden; the message names `deed`, which needs the whole branch.
     """
     permission = _current.get()
     if permission is not None and not permission.reads_all(branch):
         raise AccessDenied(
             f"A token that may read some paths only may not {deed}.",
-            hint="It takes a token with the scope `read:/**` as well.",
+            hint="A token with the scope `read:/**` is needed as well.",
         )
 
 

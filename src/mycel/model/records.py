@@ -1,13 +1,12 @@
 """The canonical record of each element, its natural key, and their hashes.
 
-A record is the CBOR that the journal carries and the state trees commit to. Keys are small
-integers and empty fields are left out, so an edge that was just added has exactly the record of
-the edge document. Fields of an edge: 1 type (the predicate's number), 2 source, 3 target (16 bytes
-each, the start of the natural key), 4 created at, 5 created by, 6 weight (32-bit float),
-7 tombstoned, 8 tombstoned at, 9 reason, 10 by, 11 data (attributes, as a byte string of CBOR);
-ours: 12 metadata (likewise), 13 version and 14 updated at (both only after a change).
-Fields of a concept: 1 type, 2 name, 4, 5, 7 to 14 as above, 15 number (of a type or predicate
-that the concept defines).
+A record is CBOR, which the journal stores and the state trees commit to. Keys are small integers
+and empty fields are left out, so a new edge has exactly the record of the edge specification.
+Fields of an edge: 1 type (the predicate's number), 2 source, 3 target (16 bytes each, the start of
+the natural key), 4 created at, 5 created by, 6 weight (32-bit float), 7 tombstoned, 8 tombstoned
+at, 9 reason, 10 by, 11 data (attributes, as a byte string of CBOR); ours: 12 metadata (likewise),
+13 version and 14 updated at (both only after a change). Fields of a concept: 1 type, 2 name, 4, 5,
+7 to 14 as above, 15 number (of a type or predicate that the concept defines).
 
 A natural key is what identifies an element in every replica: the SHA-256 of [type, name], or of
 [subject key, predicate, object key]. The key of a link comes with its **place**, the first two
@@ -71,7 +70,7 @@ def natural_key(key: bytes) -> bytes:
 
 
 def tree_key(key: bytes) -> bytes:
-    """The key in a state tree of what has a natural key: if there is a place, it comes first."""
+    """The key in a state tree for a natural key: the place of a link comes first."""
     place = key[_KEY_BYTES:]
     return place + key[: _KEY_BYTES - _PLACE_BYTES] if place else key
 
@@ -123,9 +122,9 @@ def record_of_link(
 
 
 def with_ends(record: bytes, type_number: int, src: bytes, dst: bytes) -> bytes:
-    """The record of an edge whose ends have other natural keys, everything else being the same.
+    """The record of an edge with other natural keys of its ends, and otherwise unchanged.
 
-    The two are at fixed positions after the type, so nothing has to be decoded.
+    The two ends are at fixed positions after the type, so nothing has to be decoded.
     """
     at = 2 + len(cbor.uint(type_number))
     ends = b"\x02\x50" + src[:RECORD_ID_BYTES] + b"\x03\x50" + dst[:RECORD_ID_BYTES]
@@ -133,7 +132,7 @@ def with_ends(record: bytes, type_number: int, src: bytes, dst: bytes) -> bytes:
 
 
 class Recorder:
-    """Keys and records of what one transaction creates; common parts are made once.
+    """Makes the keys and records of the new elements of a transaction; common parts once.
 
     `content` is the bytes of attributes and metadata in a record; empty if there are none.
     """
@@ -181,7 +180,7 @@ class Recorder:
 
 
 def _stamp(created_us: int, created_by: str) -> tuple[bytes, bytes]:
-    """Time and actor, the same for everything that one transaction creates."""
+    """The time and actor, which all new elements of one transaction share."""
     return b"\x04" + cbor.moment(created_us), b"\x05" + cbor.text(created_by)
 
 
@@ -395,9 +394,9 @@ def _record_id(value: object) -> bytes:
 
 
 def canonical_weight(weight: object) -> float:
-    """A weight as it is stored: the shortest decimal that means the same 32-bit float.
+    """A weight as it is stored: the shortest decimal for the same 32-bit float.
 
-    So 0.9 stays 0.9, and the record's 32 bits say all there is to say.
+    0.9 thus stays 0.9, and the 32 bits in the record are exact.
 
     Raises:
         InvalidValueType: it is no number.
@@ -412,7 +411,8 @@ def canonical_weight(weight: object) -> float:
     if not 0.0 <= weight <= 1.0:
         raise ConstraintViolation(
             f"The weight {weight} is not between 0 and 1.",
-            hint="A weight is a traversal cost: 0 always loads together, 1 is the standard cost.",
+            hint="A weight is a traversal cost: an element at weight 0 comes along for free, 1"
+            " is the usual cost.",
         )
     packed = _single.pack(weight)
     stored: float = _single.unpack(packed)[0]

@@ -1,12 +1,12 @@
 """Retention: how long elements live, and what happens to them afterwards.
 
-The attribute `retention` of a type's or predicate's definition, and the metadata of that name of
-one element, which goes first, hold a rule:
+A rule is in the attribute `retention` of the definition of a type or predicate, or in the metadata
+of that name of one element, which has precedence:
 
     {after: "180d", from: "created", then: "archive", keep_if: ["linked"]}     or "never"
 
 Time alone decides when an element is due. An element with `pinned` or `hold` in its metadata is
-kept, whatever else says; so is one whose own rule is "never".
+kept whatever its rules are; so is an element whose own rule is "never".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RETENTION: Final = "retention"
 """The attribute, or the metadata, that holds a rule."""
 PINNED: Final = "pinned"
 HOLD: Final = "hold"
-"""The metadata that keeps an element, whatever any rule says."""
+"""The metadata that keeps an element whatever its rules are."""
 NEVER: Final = "never"
 """The rule of elements that are kept for good."""
 
@@ -56,7 +56,7 @@ class Retention:
 
 
 def parse_retention(value: object) -> Retention | None:
-    """The rule of a JSON value or of words; None if it says that elements are kept for good.
+    """The rule in a JSON value or in words; None for the rule "never".
 
     Raises:
         ConstraintViolation: it is no rule.
@@ -75,7 +75,7 @@ def parse_retention(value: object) -> Retention | None:
     start = _choice(value.get("from", "created"), "from", get_args(RetentionStart))
     reasons = value.get("keep_if", [])
     if not isinstance(reasons, list):
-        raise ConstraintViolation("keep_if is no list.", hint=_FORM)
+        raise ConstraintViolation("keep_if is not a list.", hint=_FORM)
     return Retention(
         duration_us(value.get("after", "0d" if start == "expires_at" else None)),
         start,
@@ -108,7 +108,7 @@ def retention_from_words(text: str) -> JsonObject | str:
 
 
 def stored_retention(rule: object) -> object:
-    """A rule as it is stored: one in words becomes the object that they mean.
+    """A rule in its stored form: a rule in words becomes an object.
 
     Raises:
         ConstraintViolation: it is no rule.
@@ -120,7 +120,7 @@ def stored_retention(rule: object) -> object:
 
 
 def retention_in_words(value: object) -> str:
-    """The words of a rule that makes sense; empty for any other value.
+    """A valid rule in words; empty for any other value.
 
     >>> retention_in_words({"after": "90d"})
     'archive 90d after created'
@@ -150,7 +150,7 @@ def duration_us(value: object) -> int:
     match = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise ConstraintViolation(
-            f"{quote_value(value)} is no duration.",
+            f"{quote_value(value)} is not a duration.",
             hint='Write a number and a unit, such as "30min", "12h", "90d", "8w" or "2y".',
         )
     return int(match[1]) * _SECONDS[match[2]] * 1_000_000

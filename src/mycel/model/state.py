@@ -1,4 +1,4 @@
-"""The state of a graph that a reader looks at."""
+"""The state of a graph that a reader reads."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ LIVE: Final = State()
 
 
 class Visibility(NamedTuple):
-    """The elements of a state that a reader sees: archived ones only if asked for."""
+    """The elements of a state that a reader sees."""
 
     include_archived: bool = False
     valid_at_us: int | None = None
-    """The time at which they have to be valid; None for no such condition."""
+    """The time at which elements have to hold; None for no such condition."""
 
 
 ORDINARY: Final = Visibility()

@@ -29,7 +29,7 @@ def to_datetime(microseconds: int) -> datetime:
 
 
 def _clamp(microseconds: int) -> int:
-    """The nearest time within the years 1 to 9999: a clock or a file may give any number."""
+    """The nearest time within the years 1 to 9999: a clock or a file may have any number."""
     return min(max(microseconds, _FIRST), _LAST)
 
 
@@ -45,7 +45,7 @@ def from_datetime(moment: datetime) -> int:
 
 
 def to_text(microseconds: int) -> str:
-    """ISO 8601 in UTC with all six digits, so that texts sort as times do; up to the year 9999.
+    """ISO 8601 in UTC with six digits of microseconds, so that texts sort like times.
 
     >>> to_text(0)
     '1970-01-01T00:00:00.000000Z'

@@ -1,11 +1,12 @@
 """JSON values: checked on the way in, stored as one canonical text (KIP §2.7).
 
-Attributes and metadata are JSON objects. What JSON cannot carry faithfully is refused rather than
-changed: NaN, infinities, lone surrogates, integers beyond 64 bits, keys that are no strings, and
-values of any other type than Python's own types for JSON. An enumeration member, a numpy number or
-an `OrderedDict` inside would come back as something else, although `orjson` would write each of
-them; the caller has to convert them. There are three exceptions: a tuple is an array, a `datetime`
-or `date` is its text in ISO 8601 (in UTC), and the whole may be any `Mapping`.
+Attributes and metadata are JSON objects. Values that JSON cannot represent exactly are refused
+rather than changed: NaN, infinities, lone surrogates, integers beyond 64 bits, keys that are no
+strings, and values of any other type than Python's own types for JSON. An enumeration member, a
+numpy number or an `OrderedDict` inside would be read back as another type, although `orjson` would
+write each of them; the caller has to convert them. There are three exceptions: a tuple is an array,
+a `datetime` or `date` is its text in ISO 8601 (in UTC), and the outermost object may be any
+`Mapping`.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ def object_text(value: Mapping[str, Any], what: str) -> str:
 def has_nul(document: str) -> bool:
     """True if a key or text of a JSON document holds the character U+0000.
 
-    JSON writes it as an escape. Other backslashes before the same digits are a text that tells of
-    the escape.
+    JSON writes it as an escape. With another backslash before it, the escape is only a part of a
+    text.
     """
     return "\\u0000" in document and _NUL_ESCAPE.search(document) is not None
 
@@ -117,10 +118,10 @@ def own_metadata(metadata: Mapping[str, Any]) -> JsonObject:
 def json_object(value: JsonObject, what: str) -> JsonObject:
     """The object if it holds JSON values alone; otherwise a copy with times as texts.
 
-    Times are looked for only where something is no JSON value.
+    Times are searched for only if the object holds other values than JSON.
 
     Raises:
-        InvalidValueType: something in it is no JSON value, and no time.
+        InvalidValueType: it holds a value that is neither JSON nor a time.
         ResourceExhausted: it nests too deep or is too large.
     """
     try:
@@ -137,7 +138,8 @@ def json_object(value: JsonObject, what: str) -> JsonObject:
 def with_times_as_text(value: Any, known: dict[int, Any] | None = None, depth: int = 0) -> Any:
     """The value with each `datetime` and `date` in it as ISO 8601, in UTC with a Z.
 
-    One array may stand in many places: `known` are the containers that were seen, by identity.
+    An array may be referenced many times: `known` has the containers that were converted, by
+    identity.
 
     Raises:
         InvalidValueType: a time is not within the years 1 to 9999 in UTC.
@@ -164,9 +166,9 @@ def with_times_as_text(value: Any, known: dict[int, Any] | None = None, depth: i
 def check_object(value: dict[Any, Any], what: str) -> None:
     """Refuse an object that holds anything but JSON values, nests too deep or is plainly too large.
 
-    It walks level by level, each level being the arrays and objects in the one above. Lone
-    surrogates in short keys and in values are left to the writer, who has to look at every
-    character anyway.
+    The check goes level by level; each level is the arrays and objects of the level above. Lone
+    surrogates in short keys and in values are left to the JSON writer, which reads every character
+    anyway.
 
     Raises:
         InvalidValueType: something in it is no JSON value.
@@ -179,8 +181,8 @@ def check_object(value: dict[Any, Any], what: str) -> None:
             return
         below: list[Any] = []
         for container in level:
-            # An item takes two bytes at least. One array in many places can mean
-            # more items than memory could hold, so they are counted before they are visited.
+            # An item takes at least two bytes. An array that is referenced many times can stand for
+            # more items than fit into memory, so they are counted before they are visited.
             items += len(container)
             if 2 * items > JSON_BYTES_MAX:
                 raise ResourceExhausted(
@@ -191,7 +193,7 @@ def check_object(value: dict[Any, Any], what: str) -> None:
     if level:
         raise ResourceExhausted(
             f"The {what} nest deeper than {JSON_DEPTH_MAX} levels.",
-            hint="Split deep structures into concepts that are linked.",
+            hint="Split deep structures into linked concepts.",
         )
 
 
@@ -224,7 +226,7 @@ def _check_items(container: Any, what: str) -> list[Any]:
             where = _place_of(item, container)
             raise InvalidValueType(
                 f"The {what} hold {kind_of(item)} at {where}, which is no JSON value.",
-                hint="Turn it into a plain str, int, float, bool, None, list or dict first.",
+                hint="Convert it to a plain str, int, float, bool, None, list or dict first.",
             )
     return nested
 

@@ -1,16 +1,16 @@
 """Schemas: the declarations of types and predicates, and their rules. No I/O and no clock.
 
 A schema is a text in a language of its own (`load`), and its catalog can be compared with the one
-in force (`plan`). Definitions made by KIP alone are read here as well, more leniently.
+in force (`plan`). Definitions made by KIP alone are read here as well, but leniently.
 
 Modules, in the order in which a schema passes through them:
 
-- `scalars`             the scalar types of properties, with what tells them apart
+- `scalars`             the scalar types of properties, with their traits
 - `model`               types of values, properties, constraints, nodes, edges, interfaces
 - `merge_policies`      the policies of `@merge`, and the types that they fit
 - `ast`                 the tree of a text
 - `lexer`               text to tokens
-- `foreign_words`       words of other languages, and the words for them here
+- `foreign_words`       words of other languages, and the words to use instead
 - `schema_errors`       errors of the parser, with advice
 - `parser`              tokens to tree: `parse`
 - `property_values`     checks of values against types, and their canonical spelling
@@ -30,7 +30,7 @@ Modules, in the order in which a schema passes through them:
 - `definitions`         the rules of a definition made by KIP, and their check
 - `definition_lint`     entries of such a definition that have no effect
 
-The names in `__all__` are imported on first use: starting a process needs none of them.
+The names in `__all__` are imported on first use, because most processes start without them.
 """
 
 from importlib import import_module

@@ -1,6 +1,6 @@
 """Rules of annotations: their places, their values, and how often they may occur.
 
-Any other annotation is kept as it is and has no meaning to the engine.
+Any other annotation is kept unchanged and has no meaning to the engine.
 
     name            on                    value                        how often
     description     types, properties     text                         once
@@ -133,7 +133,7 @@ def _check_merge(
     if policy is None:
         raise wrong(
             annotation.span,
-            f"{shorten(word)!r} is no policy of @merge.",
+            f"{shorten(word)!r} is not a policy of @merge.",
             did_you_mean(word, MERGE_POLICIES) or f"Write {_EXAMPLES[MERGE]}.",
         )
     type_ = declared.type
@@ -156,7 +156,9 @@ def _collected(annotations: Iterable[ast.AnnotationDeclaration]) -> CheckedAnnot
     for annotation in annotations:
         if annotation.name in _ONCE:
             if annotation.name in seen:
-                raise wrong(annotation.span, f"@{annotation.name} is here twice.", "Write it once.")
+                raise wrong(
+                    annotation.span, f"@{annotation.name} is given twice.", "Write it once."
+                )
             seen.add(annotation.name)
             _check_value(annotation)
         value = None if annotation.value is None else annotation.value.text
@@ -184,7 +186,7 @@ def _check_value(annotation: ast.AnnotationDeclaration) -> None:
     if name == KIP_NAME and not is_name:
         raise wrong(
             span,
-            f"{shorten(value.text)!r} is no name for a type or predicate in KIP.",
+            f"{shorten(value.text)!r} is not a name for a type or predicate in KIP.",
             "A name is a letter or underscore, then letters, digits or underscores, at most"
             f" {IDENTIFIER_BYTES_MAX}.",
         )

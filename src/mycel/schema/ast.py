@@ -1,8 +1,8 @@
 """The tree of a schema as it was written: `parser` makes it, `builder` reads it.
 
-Nodes are frozen, and their places in the text (`span`) do not count in comparisons, so
-`parse(format(tree)) == tree`. Names keep their places, because most rules of the language are about
-names. Comments are not kept.
+Nodes are frozen. Comparisons ignore their places in the text (`span`), so `parse(format(tree)) ==
+tree`. Names keep their places, because most rules of the language are about names. Comments are not
+kept.
 """
 
 from __future__ import annotations

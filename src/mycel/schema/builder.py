@@ -1,8 +1,8 @@
 """Builds the catalog of a text: `load` checks the rules and expands interfaces.
 
 There are three passes: interfaces, then nodes, which inherit from their interfaces, then edges,
-which join nodes. So the order of declarations is free. Errors carry spans of the tree, to which
-`load` adds the excerpt of the text.
+which join nodes. The order of declarations is therefore free. Errors have spans of the tree, for
+which `load` adds excerpts of the text.
 
 A node inherits from its interfaces:
 
@@ -10,7 +10,7 @@ A node inherits from its interfaces:
   annotations and constraints.
 - A property that the node declares too must have the identical type; the annotations of the node
   are used.
-- Of two interfaces with the same property, the annotations of the first one count, and the
+- If two interfaces have the same property, the annotations of the first interface count, and the
   constraints of both.
 """
 
@@ -176,7 +176,7 @@ def _edge(
         if annotation.name == model.FUNCTIONAL and cardinality.maximum is not None:
             raise wrong(
                 annotation.span,
-                "@functional keeps former edges, and @card limits their number.",
+                "@functional keeps former edges, which a maximum of @card would count.",
                 "Leave out the maximum of @card: an edge of @functional ends those before it.",
             )
     body = DeclarationBody("edge", declared.name, declared.members)

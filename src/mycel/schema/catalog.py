@@ -1,7 +1,7 @@
 """The catalog: every type that a schema declares.
 
-`load` makes one from a text, `migration` one from the definitions in a graph. It is a value that
-never changes.
+`load` makes a catalog from a text, `migration` from the definitions in a graph. A catalog never
+changes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Dropped:
     property: Property | None = None
     declared: SchemaType | None = None
     seq: int = 0
-    """The journal position just before it was hidden."""
+    """The journal position just before the part was hidden."""
     attribute: str = ""
     """The name of the property at that time, under which its values are in history."""
 
@@ -55,7 +55,7 @@ class Catalog:
 
     @staticmethod
     def of(types: Iterable[SchemaType], dropped: Iterable[Dropped] = ()) -> Catalog:
-        """The catalog of checked declarations; of several with one name, the last is used."""
+        """The catalog of checked declarations; of several with the same name, the last counts."""
         by_kind: dict[TypeKind, dict[str, Any]] = {"interface": {}, "node": {}, "edge": {}}
         for type_name in types:
             by_kind[type_name.kind][type_name.name] = type_name

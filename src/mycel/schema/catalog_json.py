@@ -4,8 +4,8 @@ Equal schemas have equal IR: types, properties, annotations, constraints and the
 constraints are sorted, both ways to write a constraint become one, and `@rename_from`, which only
 the planner reads, is left out. `ir_hash` is its fingerprint.
 
-Types and properties have numbers besides their names. A number starts as a hash of the name and is
-kept when the name changes, which distinguishes a rename from a removal and an addition.
+Types and properties have numbers besides their names. A number starts as a hash of the name, and
+stays when the name changes, so that a rename differs from a removal with an addition.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The body of a declaration: its properties and constraints, and their checks.
 
 A `DeclarationBody` grows while a type is built: first its own properties, then those of its
-interfaces. Constraints are read last, because they may name any of them.
+interfaces. Constraints are read last, because they may name any property.
 """
 
 from __future__ import annotations
@@ -237,14 +237,14 @@ class DeclarationBody:
         if column.text in model.ENDS:
             hint = "Only edges have `src` and `dst`."
         elif column.text == "id":
-            hint = "The id of an instance is unique and indexed as it is."
+            hint = "The id of an instance is always unique and indexed."
         else:
             known = [*self.properties, *(model.ENDS if self.kind == "edge" else ())]
             hint = close_to(column.text, known) or hint_with_names("It has", known)
         raise wrong(column.span, f"{self.name} has no property {column.text!r}.", hint)
 
     def _check_keys(self, inherited: Iterable[tuple[str, model.Constraint]]) -> None:
-        """Refuse more than one key, its own or inherited."""
+        """Refuse more than one key, inherited keys included."""
         declarations = [
             *_keys(self.members),
             *(
@@ -329,7 +329,7 @@ class DeclarationBody:
                 raise wrong(
                     span,
                     f"{place} is part of the key and cannot have a @default.",
-                    "A key names each instance; two cannot share a default.",
+                    "A key names each instance, so two instances cannot share a default.",
                 )
             if not _is_satisfied(demand, value):
                 message = shorten(declared.default or "")

@@ -1,7 +1,7 @@
 """Warnings about entries of a definition that have no effect, one sentence each.
 
-Definitions are read leniently. These warnings tell authors about entries without effect, so that
-they do not rely on a rule that does not exist.
+Definitions are read leniently. The warnings keep authors from relying on a rule that does not
+exist.
 """
 
 from __future__ import annotations
@@ -56,26 +56,26 @@ _OF_ENTRIES: Final = by_word(
         "enum": "enums",
     }
 )
-"""For each key, other spellings that mean it, in lower case and without punctuation."""
+"""Other spellings of each key, in lower case and without punctuation."""
 
 
 def slips(meta_type: str, name: str, attributes: Mapping[str, Any]) -> Iterator[str]:
-    """The entries of a definition that have no effect, judged without other definitions."""
+    """Warnings about entries of a definition without effect, judged without other definitions."""
     known = _OF_CONCEPT_TYPES if meta_type == CONCEPT_TYPE else _OF_PREDICATES
     declared = attributes.get("instance_schema") if meta_type == CONCEPT_TYPE else None
     for message, suggestion in _misnamed(attributes, known):
-        yield f"The definition of {name} says {message!r}, which means nothing; write {suggestion}."
+        yield f"The definition of {name} says {message!r}, which has no effect; write {suggestion}."
     yield from _retention(name, attributes)
     if declared is None:
         return
     if not isinstance(declared, Mapping):
         yield (
-            f"The instance_schema of {name} is no object and means nothing; write"
+            f"The instance_schema of {name} is not an object and has no effect; write"
             ' {attribute: {type: "string"}, …}.'
         )
     elif (properties := _json_schema(declared)) is not None:
         yield (
-            f"The instance_schema of {name} looks like JSON Schema and means nothing; name the"
+            f"The instance_schema of {name} looks like JSON Schema and has no effect; name the"
             f" attributes directly: {{{_key(next(iter(properties), 'attribute'))}:"
             ' {type: "string", is_required: true}}.'
         )
@@ -116,7 +116,7 @@ def _misnamed(given: Mapping[str, Any], known: Mapping[str, str]) -> Iterator[tu
 
 
 def _json_schema(declared: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The properties of a JSON Schema; None if `properties` is just the name of an attribute."""
+    """The properties of a JSON Schema; None if `properties` is an ordinary attribute."""
     properties = declared.get("properties")
     if not isinstance(properties, Mapping):
         return None
@@ -143,29 +143,29 @@ def _entry(name: str, key: str, entry: object) -> Iterator[str]:
         for message, suggestion in _misnamed(entry, _OF_ENTRIES):
             yield (
                 f"In the instance_schema of {name}, the entry {quoted(key)} says {message!r}, which"
-                f" means nothing; write {suggestion}."
+                f" has no effect; write {suggestion}."
             )
         for part in ("type", "item_type"):
             for kind in unknown_kinds(entry.get(part)):
                 close = did_you_mean(kind, sorted(KINDS)) if len(kind) < _COMPARED_MAX else ""
                 yield (
                     f"In the instance_schema of {name}, the {part} of {quoted(key)} says"
-                    f" {shorten(kind)!r}, which is no type, so any value is taken."
+                    f" {shorten(kind)!r}, which is not a type, so any value is accepted."
                     f" {close or _KINDS}"
                 )
         policy = entry.get("merge")
         if policy is not None and policy not in MERGE_POLICIES:
             yield (
                 f"In the instance_schema of {name}, the merge of {quoted(key)} says"
-                f" {shorten(json.dumps(policy, ensure_ascii=False))}, which means nothing; write"
+                f" {shorten(json.dumps(policy, ensure_ascii=False))}, which has no effect; write"
                 f" one of {', '.join(MERGE_POLICIES)}."
             )
         return
     type_ = json.dumps(shorten(entry) if isinstance(entry, str) else "string", ensure_ascii=False)
     is_ = with_article(json_type(entry))
     yield (
-        f"In the instance_schema of {name}, the entry {quoted(key)} is no object but {is_}, and"
-        f" means nothing; write {_key(key)}: {{type: {type_}}}."
+        f"In the instance_schema of {name}, the entry {quoted(key)} is {is_}"
+        f" instead of an object, and has no effect; write {_key(key)}: {{type: {type_}}}."
     )
 
 

@@ -1,18 +1,18 @@
 """Definitions of types and predicates made by KIP, and the check of instances against them.
 
-Definitions are concepts (KIP §2.9) that people and models write and improve. So they are read
-leniently: an invalid entry has no effect, and no definition is an error here:
+Definitions are concepts (KIP §2.9) that people and models write and improve. They are read
+leniently: an invalid entry has no effect, and no definition is an error:
 
     instance_schema      attribute -> {type, item_type, is_required, default_value, enum, merge}
-    schema_enforcement   "strict": what is otherwise only a warning refuses the write
-    subject_types, object_types   names of types, or "*"; without them, anything
+    schema_enforcement "strict": violations that are otherwise warnings refuse the write
+    subject_types, object_types names of types, or "*"; without these keys, any type
     is_symmetric, is_transitive   only `true` is true
 
 A `type` is one of JSON's (`string number boolean array object null`), `integer`, or `any`; several
 are joined with `|` or listed. `string[]` and `array<string>` say `item_type` in one word.
 
 An attribute is missing if it is required, absent, and without a `default_value`, which would give
-its absence a meaning. An attribute that is not in the schema may have any value.
+absence a meaning. An attribute that is not in the schema may have any value.
 """
 
 from __future__ import annotations
@@ -161,8 +161,8 @@ def _rule(name: str, entry: Mapping[str, Any]) -> AttributeRule:
 def _types(value: object) -> tuple[_Types, _Types]:
     """The types that a schema allows for a value, and for the items of an array.
 
-    An unknown word allows everything, because refusing values that the author meant to permit would
-    be worse.
+    An unknown word allows everything, because it would be worse to refuse values that the author
+    meant to permit.
     """
     types: set[str] = set()
     items: _Types = _ANYTHING
@@ -187,7 +187,7 @@ def _words(value: object) -> list[str] | None:
 
 
 def unknown_kinds(value: object) -> list[str]:
-    """The words of a `type` that name no type; such a word makes it allow everything.
+    """The words of a `type` that name no type; with such a word, every value is allowed.
 
     >>> unknown_kinds("string | Date[]"), unknown_kinds("any")
     (['date'], [])
@@ -247,7 +247,7 @@ def check_values(
 
 
 def is_unchanged(key: str, after: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
-    """True if an attribute has the same JSON text in both (in Python, `True` equals `1`)."""
+    """True if an attribute has the same JSON text in both. In Python, `True` would equal `1`."""
     if key not in before or key not in after:
         return False
     return json.dumps(after[key], sort_keys=True) == json.dumps(before[key], sort_keys=True)
@@ -339,5 +339,5 @@ def see(definition: ConceptDefinition | PredicateDefinition) -> str:
 
 
 def with_article(json_type_: str) -> str:
-    """A JSON type in a sentence."""
+    """A JSON type with its article, for a sentence."""
     return f"{_ARTICLES.get(json_type_, 'a')} {json_type_}".strip()

@@ -1,4 +1,4 @@
-"""Words of other languages, and the words for them in a schema. Data only."""
+"""Words of other languages, and the words to use in a schema instead. Data only."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ DECLARATIONS: Final = by_word(
 
 OPENINGS: Final[dict[str, str]] = {
     "enum": "Write an enum where it is used: `status: enum(open, closed)`.",
-    "scalar": "The scalars are built in; a schema declares none.",
-    "query": "Queries are no part of a schema.",
+    "scalar": "The scalars are built in; a schema cannot declare others.",
+    "query": "Queries are not part of a schema.",
     "import": "A schema is one text: put all declarations into it.",
     "include": "A schema is one text: put all declarations into it.",
     "create": "Begin with `node`, `edge` or `interface`.",
     "export": "Begin with `node`, `edge` or `interface`.",
-    "extend": "A schema is the whole of it: add the properties where the type is declared.",
+    "extend": "A schema is complete: add the properties where the type is declared.",
 }
 
 FOREIGN_SCALARS: Final = by_word(

@@ -1,10 +1,10 @@
 """Writes a tree or a catalog as canonical text: `format`.
 
 `parse(format(tree)) == tree` for every tree that `parse` can make; comments are not in the tree. A
-declaration takes a line for its head and one for each member, indented by two.
+declaration takes a line for its head and a line for each member, indented by two spaces.
 
 A catalog does not store how a constraint was spelled. A constraint with a single column is written
-after its property, every other one in the body.
+after its property, all other constraints in the body.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""A schema's text as tokens. The first character of a token says what it is.
+r"""Splits the text of a schema into tokens. The first character of a token determines its kind.
 
     first character      the token is
     "                    a string, or the part of a broken one
@@ -30,14 +30,14 @@ _RULES: Final = TextRules(
     SchemaError,
     if_no_text="Pass the text of the schema.",
     if_no_unicode="Save the schema as valid UTF-8.",
-    if_too_long="Declare fewer types, or say less in their annotations.",
+    if_too_long="Declare fewer types, or shorten their annotations.",
 )
 
-# A word takes more than the rules allow, so that `foo.bar` is one wrong name; but a dot before
-# another dot belongs to a range, and a dash before `>` to an arrow. A comment that is not closed
-# takes the rest: searching for its end again and again would take quadratic time. A repeated group
-# is atomic, `(?>(...)*)`, and not possessive: before Python 3.11.5, `(...)*+` keeps the text of its
-# last try even if that failed.
+# A word matches more characters than the rules allow, so that `foo.bar` is one wrong name; but a
+# dot before another dot belongs to a range, and a dash before `>` to an arrow. An unclosed comment
+# takes the rest of the text: repeated searches for its end would take quadratic time. A repeated
+# group is atomic, `(?>(...)*)`, and not possessive: before Python 3.11.5, `(...)*+` keeps the text
+# of its last try even if that failed.
 _STARRED = repeated(r"[^/*][^*]*+\*++")
 _SKIPPED = repeated(rf"[ \t\r\n]++|//[^\n]*+|/\*[^*]*+\*++{_STARRED}/")
 _WORD = repeated(r"[\w$]++|-(?!>)|\+(?=[0-9.])|\.(?=\w)", once=True)

@@ -1,4 +1,4 @@
-"""The policies of `@merge`: which of two values of a property a merge of branches takes.
+"""The policies of `@merge`, by which a merge of branches chooses between two values of a property.
 
 A new policy is a name in `MergePolicy`. The type checker then asks for the types that it fits, and
 for its choice in `by_policy` of `history.merge.rules`.
@@ -15,7 +15,7 @@ MERGE_POLICIES: Final[tuple[MergePolicy, ...]] = get_args(MergePolicy)
 
 
 def policy_of(word: object) -> MergePolicy | None:
-    """The policy that a word names; None if it names none."""
+    """The policy with this name; None if there is none."""
     return next((policy for policy in MERGE_POLICIES if policy == word), None)
 
 
@@ -59,6 +59,6 @@ def _is_general(policy: MergePolicy) -> bool:
 
 
 GENERAL_WORDS: Final = ("ours", "theirs", *filter(_is_general, MERGE_POLICIES))
-"""The words that a caller may use for any value: a side, or a policy."""
+"""The words that a caller may use for any value: sides and policies."""
 SPECIAL_WORDS: Final = tuple(policy for policy in MERGE_POLICIES if not _is_general(policy))
 """The policies for values of some types only."""

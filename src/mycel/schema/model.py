@@ -32,7 +32,7 @@ OPEN: Final = "open"
 RETENTION: Final = "retention"
 """`@retention("archive 90d after updated")`: for how long instances are kept."""
 FUNCTIONAL: Final = "functional"
-"""`@functional`: a new link of an edge type ends the validity of the one before."""
+"""`@functional`: a new link of an edge type ends the validity of the former link."""
 
 
 @node

@@ -1,8 +1,8 @@
 """Parses a schema: `parse` turns its text into a tree.
 
-It is a descent without recursion, because nothing in the language nests. Every function reads the
-part in its name, starting at the next token, and moves past it. `builder` checks that types exist
-and constraints fit.
+It is a descent parser without recursion, because the language has no nesting. Every function reads
+the part that it is named after, from the next token on, and moves past it. `builder` checks that
+types exist and constraints fit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ VECTOR_DIMENSION_MAX: Final = (1 << 31) - 1
 _LIST_SCALARS: Final = frozenset(name for name, traits in SCALARS.items() if traits.in_lists)
 _ENUM_VALUE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _NUMBER_CHARACTERS_MAX: Final = 400
-"""Every number of 64 bits fits."""
+"""The maximum number of characters of a number: all numbers of 64 bits fit."""
 _LARGE: Final = 1 << 16
 _MODEL_HINT: Final = 'Write @embed(source), or @embed(source, model="name of the model").'
 
@@ -43,7 +43,7 @@ def parse(text: str) -> ast.SchemaDocument:
     Name(text='Person')
 
     Raises:
-        SchemaError: the text is no schema; the message shows where and says what to do.
+        SchemaError: the text is no schema; the message shows the place and says what to do.
         ResourceExhausted: it is longer than 4 MiB.
     """
     tokens = read(text)
@@ -168,7 +168,7 @@ def _property(tokens: SchemaTokens, kind: str) -> ast.PropertyDeclaration:
     annotations: list[ast.AnnotationDeclaration] = []
     while tokens.next == "@":
         following = tokens.tokens[tokens.at + 1]
-        # With arguments, it is a constraint of the body, even if it is on the same line.
+        # With arguments, the annotation is a constraint of the body, even on the same line.
         if following in CONSTRAINTS and tokens.tokens[tokens.at + 2] == "(":
             break
         if following == "card":
@@ -405,6 +405,8 @@ def _number(tokens: SchemaTokens, whole_max: int = JSON_INTEGER_MAX) -> int | fl
     value: int | float = whole_max + 1 if is_long else int(token) if is_whole else float(token)
     is_held = INTEGER_MIN <= value <= whole_max if is_whole else not is_long and isfinite(value)
     if not is_held:
-        raise fail(tokens, "The number is too large.", "Numbers here fit 64 bits; leave it out.")
+        raise fail(
+            tokens, "The number is too large.", "Numbers here have at most 64 bits; leave it out."
+        )
     tokens.at = at + 1
     return value

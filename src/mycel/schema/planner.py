@@ -1,11 +1,11 @@
-"""Plans the steps from the schema in force to the desired one, in an order that works.
+"""Plans the steps from the schema in force to the desired schema, in an order that works.
 
 A plan is made from the two schemas alone, matched by `schema_match`. If instances decide whether a
-step is possible, the plan assumes that it is, and the step has `needs_data`.
+step is possible, the plan assumes that it is possible, and the step has `needs_data`.
 
-The order: interfaces, nodes, edges, each by name, so that a type exists before another names it.
-Within a type, renames come first, then additions and changes, constraints that are dropped before
-new ones, and removals last. Types are removed at the very end, edges before the nodes they join.
+The order is interfaces, nodes, edges, each by name, so that a type exists before another type names
+it. Within a type, renames come first, then additions and changes, dropped constraints before new
+ones, and removals last. Types are removed at the very end, edges before the nodes that they join.
 
 The order of types, properties and annotations in a schema makes no difference. The order of the
 columns of a key does, because names of instances depend on it.
@@ -32,8 +32,9 @@ class Plan:
 
     changes: tuple[SchemaStep, ...]
     catalog: Catalog
-    """The catalog after the plan: the desired one, with the earlier numbers, and with memories
-    of hidden types and properties."""
+    """The catalog after the plan: the desired catalog, with the earlier numbers, and with memories
+    of hidden types and properties.
+    """
     warnings: tuple[str, ...] = ()
     """Sentences about likely mistakes in the schema."""
 
@@ -121,8 +122,8 @@ class _Planner:
                 yield UnsupportedChange(
                     entity(match.kind, declared.name),
                     f"The {match.kind} {declared.name} is hidden, and cannot come back as it is"
-                    " declared here. Declare it as it was, or discard what is hidden to have a new"
-                    " one.",
+                    " declared here. Declare it as it was, or discard the hidden type to have a"
+                    " new one.",
                 )
         else:
             yield from self._differences(match, match.before)
@@ -215,8 +216,8 @@ class _Planner:
             yield UnsupportedChange(
                 entity("edge", declared.name),
                 f"An edge {' -> '.join(was)} cannot become an edge {declared.from_type} ->"
-                f" {declared.to_type}. Add an edge with another name, and drop this one when its"
-                " links have been replaced.",
+                f" {declared.to_type}. Add an edge with another name, and drop this edge when"
+                " its links have been replaced.",
             )
         if declared.cardinality != before.cardinality:
             yield steps.ChangeCardinality(declared, before)
@@ -231,7 +232,9 @@ def _name_taken(match: TypeMatch, holder: model.SchemaType) -> SchemaStep:
     """Refuse a KIP name that another type still has, even if a later step drops that type."""
     kind = holder.kind
     if kind == match.kind and match.before is None:
-        advice = f'Say @rename_from("{holder.name}") if it is the same, or choose another name.'
+        advice = (
+            f'Write @rename_from("{holder.name}") if it is the same type, or choose another name.'
+        )
     else:
         advice = f"Drop or rename {holder.name} first, in a separate schema."
     return UnsupportedChange(
@@ -257,7 +260,7 @@ def _retyped(
         return UnsupportedChange(
             entity(owner.kind, owner.name, declared.name),
             f"The type cannot change from {old} to {new}. Add a property with another name and the"
-            " new type, and drop this one when its values have been copied.",
+            " new type, and drop this property when its values have been copied.",
         )
     if _is_tighter(old, new):
         return steps.TightenProperty(owner, declared, before)
@@ -277,7 +280,7 @@ def _core(type_: model.PropertyType) -> Hashable:
 
 
 def _is_tighter(old: model.PropertyType, new: model.PropertyType) -> bool:
-    """True if the new type excludes a value that the old one allowed."""
+    """True if the new type excludes a value that the old type allowed."""
     if old.is_nullable and not new.is_nullable:
         return True
     if new.enum_values is None:
@@ -439,8 +442,9 @@ def _overwritten(accepted: Catalog, changes: tuple[SchemaStep, ...]) -> list[mod
 def _overwriting(lost: model.SchemaType) -> str:
     kind = lost.kind
     return (
-        f"{kind} {lost.name}: a type of this schema takes the name of the {kind} that is hidden,"
-        " which can then no longer be restored. Restore it under that name first if you need it."
+        f"{kind} {lost.name}: a type of this schema takes the name of the hidden {kind},"
+        " which can then no longer be restored. Restore it under that name first if you need"
+        " it."
     )
 
 
@@ -454,7 +458,7 @@ def _remembered(
     changes: tuple[SchemaStep, ...],
     lost: Collection[tuple[model.TypeKind, str]],
 ) -> tuple[Dropped, ...]:
-    """The memories after the plan: of types and properties that stay hidden or become hidden."""
+    """The memories after the plan, of all types and properties that are hidden then."""
     entries: dict[_HiddenKey, Dropped] = {}
     for part in accepted.dropped:
         if (part.kind, part.type_name) not in lost:

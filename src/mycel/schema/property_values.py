@@ -17,8 +17,8 @@ A value in an attribute is JSON. Its type determines the JSON type and the spell
     [scalar]            an array of scalars, none of them null
 
 Values arrive in three ways: as JSON (`canonical`), as text in a cell or a literal (`from_text`),
-and as Python objects in a table (`from_python`). All three give the same spelling, so that equal
-values are equal text; keys, unique tuples and indexes depend on it. None means that there is no
+and as Python objects in a table (`from_python`). All three ways give the same spelling, so that
+equal values are equal texts; keys, unique tuples and indexes depend on that. None stands for no
 value: it is allowed for a whole property, and refused inside an array.
 
 A value that does not fit raises `BadValue`, whose message continues "Person.age must be I32: ".
@@ -47,12 +47,12 @@ from mycel.schema.model import Property, PropertyType
 from mycel.schema.scalars import SCALARS, Scalar
 
 Canonical: TypeAlias = Callable[[Any], Any]
-"""Returns a value in its canonical spelling; the same object if it has that already."""
+"""Returns a value in its canonical spelling; the same object if it is canonical already."""
 
 BLOB_PREFIX: Final = "base64:"
 """A prefix of Blobs in files of OmniGraph."""
 _EXACT_MAX: Final = float(1 << 53)
-"""Beyond this number, a float no longer stands for one whole number."""
+"""The greatest number up to which a float stands for exactly one whole number."""
 _WHOLE_MAX: Final = float(1 << 64)
 """The least number beyond the range of every type."""
 _PLAIN_NUMBERS: Final = frozenset((int, float))
@@ -62,7 +62,7 @@ SINGLE_MAX: Final = 3.4028235e38
 _SHOWN_MAX: Final = 60
 _DATA_CHARACTERS_MAX: Final = 200
 _DIGITS_MAX: Final = 100
-"""A bound for digits of a number: Python needs quadratic time to read very many."""
+"""The maximum number of digits of a number: Python reads them in quadratic time."""
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE: Final = re.compile(r"([+-]?\d+)(?:\.0*)?", re.ASCII)
@@ -78,7 +78,7 @@ class BadValue(ValueError):  # noqa: N818 - as in `errors`: a noun that says eno
 
 
 class UnknownEnumValue(BadValue):
-    """Text that is none of the values of an enum."""
+    """A text that is not among the values of an enum."""
 
 
 def canonical(type_: PropertyType, value: object) -> Any:
@@ -135,7 +135,7 @@ def _integer(low: int, high: int) -> Canonical:
 
 def _to_integer(value: float) -> int:
     if not isfinite(value):
-        raise BadValue(f"{value} is no JSON number")
+        raise BadValue(f"{value} is not a JSON number")
     if not value.is_integer():
         raise BadValue(f"{format_value(value)} is not whole")
     if _EXACT_MAX < abs(value) < _WHOLE_MAX:
@@ -148,7 +148,7 @@ def _float64(value: Any) -> float:
         if isfinite(value):
             # -0.0 equals 0.0, but its text would differ.
             return value if value or copysign(1.0, value) > 0 else 0.0
-        raise BadValue(f"{value} is no JSON number")
+        raise BadValue(f"{value} is not a JSON number")
     if value.__class__ is int:
         try:
             return float(value)
@@ -166,9 +166,9 @@ def _float32(value: Any) -> float:
 
 
 def singles(numbers: list[float]) -> list[float]:
-    """The shortest decimal that reads as the same number of single precision, for each.
+    """For each number, the shortest decimal that reads as the same number of single precision.
 
-    JSON has double precision, tables of Arrow have single: 0.1 comes back from a table as
+    JSON has double precision, tables of Arrow have single: 0.1 is read from a table as
     0.10000000149011612, which is the same single with another text.
 
     >>> singles([0.10000000149011612, 0.123456789, -0.0])
@@ -186,7 +186,7 @@ def _date(value: Any) -> str:
     if value.__class__ is not str:
         raise BadValue(_is(value))
     try:
-        # Python reads other formats too, but these have no hyphens at these places.
+        # Python reads other formats too, which have no hyphens at these places.
         if len(value) == 10 and value[4] == value[7] == "-":
             date.fromisoformat(value)
             return value
@@ -216,9 +216,9 @@ def _date_time(value: Any) -> str:
 
 
 def moment_to_compare(text: str) -> str:
-    """A text in the form to compare with stored moments; a text that is no moment is unchanged.
+    """A text in the form in which it compares with stored moments; other texts stay unchanged.
 
-    A part of a millisecond, which no stored moment has, sorts after the millisecond.
+    Stored moments have whole milliseconds; a fraction of a millisecond sorts after the millisecond.
 
     >>> moment_to_compare("2024-01-31T13:00:00+01:00"), moment_to_compare("soon")
     ('2024-01-31T12:00:00.000Z', 'soon')
@@ -249,7 +249,7 @@ def _blob(value: Any) -> str:
     except ValueError:  # binascii.Error is a ValueError
         raise BadValue(f"{format_value(value)} is no base64 with padding") from None
     if b64encode(decoded).decode() != text:
-        raise BadValue(f"{format_value(value)} is not how base64 writes these bytes")
+        raise BadValue(f"{format_value(value)} is not canonical base64 of its bytes")
     return text
 
 
@@ -288,7 +288,7 @@ def _enum(values: tuple[str, ...]) -> Canonical:
             raise BadValue(_is(value))
         if value in known:
             return value
-        raise UnknownEnumValue(f"{format_value(value)} is none of them")
+        raise UnknownEnumValue(f"{format_value(value)} is not one of them")
 
     return one_of
 
@@ -360,7 +360,7 @@ def text_in_name(type_: PropertyType, value: Any) -> str:
         return moment_in_name(value) if type_.scalar == "DateTime" else value
     if value.__class__ is bool:
         return "true" if value else "false"
-    # This text is the same in every version of Python, which libraries do not promise.
+    # Python's text is the same in every version, which libraries do not promise.
     return repr(value)
 
 
@@ -370,7 +370,7 @@ def moment_in_name(text: str) -> str:
 
 
 def from_key_text(type_: PropertyType, text: str) -> Any:
-    """The reverse of `key_text`: "007" is no I32, because it would be another name for 7."""
+    """The reverse of `key_text`; "007" is refused as an I32: it would be a second name for 7."""
     value = from_text(type_, text)
     written = key_text(type_, value)
     if written != text:
@@ -421,7 +421,7 @@ def _integer_in(text: str) -> int | float:
 
 def _number_in(text: str) -> float:
     if _NUMBER.fullmatch(text) is None:
-        raise BadValue(f"{format_value(text)} is no number")
+        raise BadValue(f"{format_value(text)} is not a number")
     number = float(text)
     if not isfinite(number):
         raise BadValue(f"{format_value(text)} is too large")
@@ -467,7 +467,7 @@ def _json_of(scalar: Scalar, value: object) -> Any:
             return b64encode(value).decode()
         case Decimal():
             return _number_of(value)
-        case str():  # A member of a StrEnum is one.
+        case str():  # A member of a StrEnum is a text too.
             return str.__str__(value)
     return value
 
@@ -477,7 +477,7 @@ def _plain(value: object) -> object:
     if type(value).__module__ != "numpy":
         return value
     if kind_of(value) == "datetime64":
-        # The usual unit, nanoseconds, would give a number.
+        # The usual unit, nanoseconds, would give an integer instead of a datetime.
         value = value.astype("datetime64[us]")  # type: ignore[attr-defined]
     return value.tolist()  # type: ignore[attr-defined]
 
@@ -500,7 +500,7 @@ def _date_time_of(value: datetime) -> str:
 
 def _number_of(value: Decimal) -> int | float:
     if not value.is_finite():
-        raise BadValue(f"{value} is no JSON number")
+        raise BadValue(f"{value} is not a JSON number")
     if value.adjusted() < _DIGITS_MAX and value == value.to_integral_value():
         return int(value)
     return float(value)
@@ -532,7 +532,7 @@ def wire(value: object) -> Any:
 
 
 def _is(value: object) -> str:
-    """The end of a message about a wrong value: what it is instead."""
+    """The end of a message about a wrong value, which describes the value."""
     if value is None or isinstance(value, (str, int, float, list, tuple, dict)):
         kind = with_article(json_type(value))
     else:

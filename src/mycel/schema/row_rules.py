@@ -72,7 +72,7 @@ class RowRules:
     def shape(self, attributes: JsonObject, *, name: str | None, creating: bool) -> JsonObject:
         """The attributes in the form to store; the same object if nothing changes.
 
-        The key has to agree with `name`, the name of the concept, and is filled in when the concept
+        The key has to agree with `name`, the name of the concept, and is filled in if the concept
         is new. Defaults are for new elements only.
         """
         defaults = self.lacking(attributes) if creating else {}
@@ -133,7 +133,8 @@ class RowRules:
             columns = ", ".join(property_.name for property_ in self._key)
             raise self._key_violation(
                 self._key[0],
-                f"{format_value(name)} is no name for a {self.declared.name}: its key ({columns})"
+                f"{format_value(name)} is not a name for a {self.declared.name}: its key"
+                f" ({columns})"
                 " has"
                 f" {len(self._key)} parts",
                 None,
@@ -157,8 +158,8 @@ class RowRules:
         except BadValue as bad:
             error = self.refused(prop.name, part, name, bad)
             error.hint = (
-                f"{self._place(prop.name)} is {self._role} and follows from the name:"
-                " name the concept accordingly."
+                f"{self._place(prop.name)} is {self._role} and is taken from the name: name the"
+                " concept accordingly."
             )
             raise error from None
 
@@ -174,10 +175,10 @@ class RowRules:
         message = (
             f"{self._place(prop.name)} is {format_value(value)}, but {is_} {format_value(name)}"
         )
-        hint = "The key identifies it: create another one, and MERGE this one into it."
+        hint = "The key identifies a concept: create another one, and MERGE this concept into it."
         if creating:
             hint = (
-                f"Leave {prop.name!r} out, and it follows from the name; or name the concept"
+                f"Leave {prop.name!r} out, and it is taken from the name; or name the concept"
                 f" {format_value(self._right_name(shaped))}."
             )
         return self._key_violation(prop, message, value, name, hint=hint)
@@ -216,7 +217,7 @@ class RowRules:
 
     def _check_undeclared(self, property_name: str, name: str | None) -> None:
         if self.declared.is_open or property_name.__class__ is not str:
-            return  # A key that is not text is left to the store, which refuses it.
+            return  # The store refuses a key that is not text.
         type_name = self.declared.name
         known = f"Its properties are: {', '.join(self._properties) or 'none'}."
         others = "Declare it in the schema, or keep it in the metadata."

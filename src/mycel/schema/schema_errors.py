@@ -1,8 +1,8 @@
 """Errors about the text of a schema, each with advice.
 
-The parser only reports what it expected. This module checks the token that is there instead: it may
-be a word of another language, a needless separator, a sign after a forgotten one, or an open
-bracket. Every function returns the error, for the parser to raise.
+The parser only reports what it expected. This module examines the unexpected token, which may be a
+word of another language, a needless separator, a sign after a forgotten sign, or an open bracket.
+Every function returns the error, for the parser to raise.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def is_ident(token: str) -> bool:
 
 
 def too_long(token: str) -> bool:
-    """True if a name is longer than names may be."""
+    """True if a name is too long."""
     return len(token) > IDENTIFIER_BYTES_MAX
 
 
@@ -121,7 +121,7 @@ def _no_name(
         return name_too_long(tokens)
     return fail(
         tokens,
-        f"`{shorten(tokens.next, 40)}` is no name for a {what}.",
+        f"`{shorten(tokens.next, 40)}` is not a name for a {what}.",
         (f"Write {better}. " if is_better else "")
         + f"Names of {what.replace('property', 'propertie')}s start with {start}, then letters,"
         " digits or underscores.",
@@ -170,7 +170,7 @@ def no_body(tokens: SchemaTokens, kind: str, name: str, *, implements: bool) -> 
     expected = "`{`" if kind == "interface" or implements else "`implements` or `{`"
     hint = f"Every {kind} has a body, even if it is empty: {kind} {name} {{}}."
     if kind == "interface" and token in {*EXTENDING, "implements", ":"}:
-        hint = "An interface implements no other; a node may implement several."
+        hint = "An interface cannot implement another one; a node may implement several."
     elif token == "@":
         hint = "Write annotations of a node before `implements`."
     elif token in EXTENDING or token in {":", "<"}:
@@ -191,7 +191,7 @@ def no_edge_colon(tokens: SchemaTokens, name: str) -> SchemaError:
 def no_arrow(tokens: SchemaTokens, name: str, from_type: str) -> SchemaError:
     """The error if there is no arrow between the types of an edge."""
     to_type = tokens.next if tokens.next[:1].isupper() else "To"
-    one_way = f"An edge goes one way, from left to right: `edge {name}: To -> {from_type}`."
+    one_way = f"An edge leads from left to right: `edge {name}: To -> {from_type}`."
     hint = f"Write `edge {name}: {from_type} -> {to_type}`."
     return unexpected(tokens, "`->`", hint, {"<": one_way})
 
@@ -222,7 +222,7 @@ def _about_sign(tokens: SchemaTokens, token: str) -> str | None:
         return "The `?` of a property that may be absent comes after its type: `age: I32?`."
     if token in {"[", "("} and not is_ident(before) and is_ident(tokens.tokens[tokens.at + 1]):
         name = tokens.tokens[tokens.at + 1]
-        return f"The name stands without brackets, which belong to the type: `{name}: [String]`."
+        return f"Write the name without brackets, which belong to the type: `{name}: [String]`."
     separator = "Only white space separates properties; remove it."
     return {
         ",": separator,
@@ -246,7 +246,7 @@ def _after_name(tokens: SchemaTokens, name: str, following: str) -> SchemaError:
     elif following == "?" and after == ":":
         hint = f"The `?` comes after the type: `{name}: Type?`."
     elif name in MODIFIERS and is_ident(following):
-        hint = "Write nothing before the name: `?` after the type marks what may be absent, and"
+        hint = "Write nothing before the name: `?` after the type makes a property nullable, and"
         hint += " `@key`, `@unique`, `@index` come after that."
     elif following[:1].isupper() or following in {"[", "enum"}:
         hint = f"A colon is missing: put `:` before {format_token(following)}."
@@ -264,7 +264,7 @@ def no_type(tokens: SchemaTokens, *, in_list: bool = False) -> SchemaError:
     if not token[0].isalpha():
         hints = {"?": "The `?` comes after the type: `age: I32?`."}
         if in_list:
-            hints["["] = "A list holds scalars, and no lists."
+            hints["["] = "A list holds scalars, not lists."
         hint = "Write a type without quotes." if _is_string(token) else _TYPES
         return unexpected(tokens, "a scalar" if in_list else "a type", hint, hints)
     if in_list and token in _NAMES_OF_TYPES:
@@ -281,13 +281,13 @@ def no_type(tokens: SchemaTokens, *, in_list: bool = False) -> SchemaError:
         is_node = token[0].isupper()
         edge = f" A link to another node is an edge: edge Name: From -> {name}." if is_node else ""
         hint = f"{_TYPES}{edge}"
-    return fail(tokens, f"`{name}` is no type of values.", hint)
+    return fail(tokens, f"`{name}` is not a type of values.", hint)
 
 
 def no_list_end(tokens: SchemaTokens, scalar: str) -> SchemaError:
     """The error if the bracket of a list is not closed."""
     hints = {
-        "?": f"The items of a list are never absent, the list itself may be: [{scalar}]?.",
+        "?": f"The items of a list are never null, but the list may be absent: [{scalar}]?.",
         ",": "A list has one type of items.",
     }
     return unexpected(tokens, "`]`", None, hints)
@@ -341,7 +341,7 @@ def no_value(tokens: SchemaTokens, name: str) -> SchemaError:
         hint = f'Put text into double quotes: @{name}("{shorten(token, 40)}").'
     hints = {
         ")": f"Without a value, leave out the parentheses: @{name}.",
-        "[": "Lists have no default, and no annotation takes a list.",
+        "[": "Lists have no default, and annotations take no lists.",
     }
     return unexpected(tokens, "a value", hint, hints)
 
@@ -356,7 +356,7 @@ def misplaced_constraint(tokens: SchemaTokens, name: str, kind: str) -> SchemaEr
         hint = f"Put it into the body: {_example(name)}."
     else:
         hint = "Edges take @unique and @index only, in their body."
-    return fail(tokens, f"@{name} is a constraint, and no annotation of a type.", hint, length=2)
+    return fail(tokens, f"@{name} is a constraint, not an annotation of a type.", hint, length=2)
 
 
 def _example(name: str, property_: str = "property") -> str:
@@ -367,7 +367,10 @@ def _example(name: str, property_: str = "property") -> str:
 
 def misplaced_card(tokens: SchemaTokens, kind: str) -> SchemaError:
     """The error for `@card` in a wrong place; the next token is its `@`."""
-    message, hint = "@card is for edges only.", "It says how many edges leave one source:"
+    message, hint = (
+        "@card is for edges only.",
+        "It bounds the number of edges that leave one source:",
+    )
     if kind == "edge":
         message, hint = "@card cannot be here.", "Write it once, right after the target:"
     return fail(tokens, message, f"{hint} edge Name: From -> To @card(0..1).", length=2)
@@ -399,7 +402,7 @@ def no_constraint(tokens: SchemaTokens, kind: str) -> SchemaError:
         f"{close} Write {expected}. Annotations of the {kind} come before its body, those of a"
         " property after its type."
     )
-    message = f"@{shorten(name.strip(), 40)} is no constraint."
+    message = f"@{shorten(name.strip(), 40)} is not a constraint."
     return fail(tokens, message, hint.strip(), length=2)
 
 
@@ -462,10 +465,10 @@ def no_dots(tokens: SchemaTokens, name: str, number: str) -> SchemaError:
 
 
 def bad_number(tokens: SchemaTokens) -> SchemaError:
-    """The error for a token that looks like a number but is none."""
+    """The error for a token that looks like a number but is not valid."""
     return fail(
         tokens,
-        f"{format_token(tokens.next)} is no number.",
+        f"{format_token(tokens.next)} is not a number.",
         "Numbers look like 5, -3, 0.25 or 1e-9: no leading zeros, no plus sign, digits on both"
         " sides of a dot. Write other texts in double quotes.",
     )

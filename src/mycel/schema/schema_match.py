@@ -1,17 +1,17 @@
 """Matches the types and properties of one schema with those of the schema before it.
 
-Types and properties are matched by name, and then by `@rename_from`. The others are new, or come
-back if they were hidden. Names of edges that differ only in case are the same. A rename that is not
-possible is refused with a reason, and the type or property that it names is then neither added nor
-removed. A rename may stay in the schema once it is done, so one whose target exists already has no
-effect; if it may have been intended, there is a warning.
+Types and properties are matched by name, and then by `@rename_from`. Unmatched ones are new, or
+come back if they were hidden. Names of edges that differ only in case are the same. An impossible
+rename is refused with a reason, and the type or property that it names is then neither added nor
+removed. A rename may stay in the schema after it is done, so a rename whose target exists already
+has no effect; if it may have been intended, there is a warning.
 
-A hidden property comes back if the declared type takes the same kind of values, or a wider kind of
-numbers; `migration` finds out whether each value fits. A rename in an interface is a rename in
-every node that implemented it.
+A hidden property comes back if the declared type holds the same kind of values, or a wider kind of
+numbers; `migration` checks whether each value fits. A rename in an interface is a rename in every
+node that implemented it.
 
-A matched type or property keeps its number. A new one gets the hash of its name as number, unless
-another type or property still has it.
+A matched type or property keeps its number. A new type or property gets the hash of its name as its
+number, unless another one still has this number.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class TypeMatch:
     refused: str | None = None
     """The error of its `@rename_from`."""
     properties: Mapping[str, model.Property] = field(default_factory=dict)
-    """Its properties before, by their names now."""
+    """The former properties, by their present names."""
     restored: Mapping[str, model.Property] = field(default_factory=dict)
     """The properties whose hidden values come back, by name, in the form in which they were
     hidden."""
@@ -81,9 +81,9 @@ class Matching:
 
 class _Pairing(NamedTuple):
     sources: dict[str, str]
-    """Wanted name -> the name it had."""
+    """Desired name -> former name."""
     refused: dict[str, str]
-    """Wanted name -> why its `@rename_from` is refused."""
+    """Desired name -> the reason why its `@rename_from` is refused."""
     claimed: set[str]
     """Accepted names that refused renames refer to."""
 
@@ -180,7 +180,7 @@ class _Matcher:
             elif name not in pairing.sources:
                 matches.append(self._new(declared))
             elif declared == (before := accepted[pairing.sources[name]]):
-                # From here on, a type that did not change is the same object.
+                # From here on, an unchanged type is the same object.
                 own = {property_.name: property_ for property_ in before.properties}
                 matches.append(TypeMatch(before, before, properties=own))
             else:
@@ -195,7 +195,7 @@ class _Matcher:
         what: str,
         prefix: str,
     ) -> None:
-        """Warn of a `@rename_from` whose name exists, but which has no effect."""
+        """Warn of a `@rename_from` that names an existing type or property but has no effect."""
         for name, source in sorted(sources.items()):
             is_ignored = name in accepted and source in accepted and source != name
             if is_ignored and (
@@ -226,7 +226,7 @@ class _Matcher:
         )
         memory = {} if before is None else self._memory.properties(declared.kind, before.name)
         if is_restored:
-            # A property that cannot be the same stays hidden when its type comes back.
+            # A property of an incompatible type stays hidden when its owner comes back.
             apart = {
                 name: prop
                 for name, prop in accepted.items()
@@ -331,7 +331,7 @@ class _Matcher:
         if hidden:
             return (
                 f"@rename_from({name_text}) names {hidden} that is hidden. Declare it under that"
-                " name to bring it back, and rename it in the schema after that."
+                " name to bring it back, and rename it in the next schema."
             )
         message = f"@rename_from({name_text}) names no {what}. {self._suggestion(source, known)}"
         return f"{message.rstrip()} Remove @rename_from to add a new {new}."
@@ -372,7 +372,7 @@ def _pair(
 
 
 def may_hold(new: model.PropertyType, old: model.PropertyType) -> bool:
-    """True if a type takes the same kind of values as another one, or a wider kind."""
+    """True if a type holds the same kind of values as another type, or a wider kind."""
     is_same = (new.scalar, new.dimension) == (old.scalar, old.dimension)
     return new.is_list == old.is_list and (is_same or new.scalar in SCALARS[old.scalar].wider)
 
@@ -386,7 +386,7 @@ def _hidden(
     """The hidden property whose values may come back as `declared`.
 
     A hidden property of the same type is preferred, then the newest one whose type may fit. A
-    present property may have hidden values too, which did not fit its type, range or pattern. They
+    present property may have hidden values too, which did not fit its type, range or pattern. These
     may fit `declared` if its type differs, or if the property is in `eased`.
     """
     if accepted is not None and accepted.type == declared.type and declared.name not in eased:
@@ -422,8 +422,9 @@ def _same_but_for_case(name: str, names: Iterable[str]) -> str | None:
 
 def _hidden_edge(name: str) -> str:
     return (
-        f"An edge {name} is hidden, and names of edges differ in more than the case of their"
-        f" letters. Declare it as {name} to bring it back and rename it in the schema after that,"
+        f"An edge {name} is hidden, and names of edges must differ in more than the case of"
+        f" their letters. Declare it as {name} to bring it back and rename it in the schema"
+        " after that,"
         " or discard what is hidden."
     )
 
@@ -459,15 +460,15 @@ def _shape(declared: model.SchemaType) -> tuple[object, ...]:
 
 def _still_there(source: str) -> str:
     return (
-        f'@rename_from("{source}") names what the schema still declares. Remove {source} to rename'
-        " it, or remove @rename_from to have both."
+        f'@rename_from("{source}") names a part that the schema still declares. Remove {source}'
+        " to rename it, or remove @rename_from to have both."
     )
 
 
 def _several(source: str, names: Iterable[str]) -> str:
     return (
         f'{", ".join(sorted(names))} all say @rename_from("{source}"), which can become only one of'
-        " them. Keep @rename_from on that one."
+        " them. Keep @rename_from only on that one."
     )
 
 
@@ -483,7 +484,7 @@ class _Numbers:
         self._properties: set[int] = set()
         for declared in accepted.types:
             self._take(declared)
-        # Hidden types and properties keep their numbers, so these are not free either.
+        # Hidden types and properties keep their numbers, so their numbers are not free either.
         for part in accepted.dropped:
             if part.property is not None:
                 self._properties.add(part.property.prop_id)

@@ -36,7 +36,7 @@ class SchemaStep:
     def needs_data(self) -> bool:
         """True if the instances decide whether the step is possible.
 
-        A plan is made without looking at them, so applying it may still fail at such a step.
+        A plan is made without reading instances, so its application may still fail at such a step.
         """
         return False
 
@@ -46,7 +46,7 @@ class SchemaStep:
         return None
 
     def describe(self) -> str:
-        """One line that says what the step does: `Person.age: add, I32?`."""
+        """One line that describes the step: `Person.age: add, I32?`."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class TypeStep(SchemaStep):
 
 @node
 class AddType(TypeStep):
-    """A type that is new. The graph may already have elements under its name."""
+    """A new type. The graph may already have elements under its name."""
 
     def _text(self) -> str:
         return f"add {self.declared.kind}"
@@ -256,7 +256,7 @@ class _DeclaredProperty(PropertyStep):
 
 @node
 class AddProperty(_DeclaredProperty):
-    """A property that is new; its `@default` is the value of existing instances."""
+    """A new property; existing instances get the value of its `@default`."""
 
     @property
     def needs_data(self) -> bool:
@@ -411,7 +411,7 @@ class _ConstraintStep(PropertyStep):
 
 @node
 class AddConstraint(_ConstraintStep):
-    """A constraint that is new."""
+    """A new constraint."""
 
     is_wider: bool = False
     """True if it replaces a range that lies within it."""
@@ -432,7 +432,7 @@ class DropConstraint(_ConstraintStep):
 
 @node
 class UnsupportedChange(SchemaStep):
-    """A change that no step can make. A plan that has one is not applied."""
+    """A change that no step can make. A plan with such a change is not applied."""
 
     entity: str
     """`node:Person` or `node:Person.age`."""

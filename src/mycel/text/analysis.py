@@ -1,11 +1,11 @@
-"""From an element to the text that is indexed, and from a question to terms and queries.
+"""Makes the indexed text of an element, and the terms of a question.
 
-SQLite's tokenizer folds case and accents and takes English words to their stems, but it keeps a run
-of Chinese, Japanese or Korean as one word. So each such character is set apart here, in documents
-and in queries alike, and a query for several of them in a row becomes a phrase: any substring is
-found, and nothing else is, except that white space and punctuation between two characters do not
-count. Stop words ("the", "Of") are left out on both sides; in capitals they may have a meaning
-("IT", "OR") and stay. Text is normalised first (NFC).
+SQLite's tokenizer folds case and accents and reduces English words to their stems, but it keeps a
+run of Chinese, Japanese or Korean as one word. This module therefore separates such characters, in
+documents and in queries, and a query for several of them in a row becomes a phrase. It finds every
+substring; white space and punctuation between two characters do not count. Stop words ("the", "Of")
+are left out of both; in capitals they may have a meaning ("IT", "OR") and stay. Text is normalised
+first (NFC).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from unicodedata import category, normalize
 from mycel.text.names import LINK_KEY, called, is_plain, key_text, with_parts
 
 STOP_WORDS = frozenset(
-    # Words are read more easily in a row than in a column.
+    # One string, because a list with a word on each line is harder to read.
     "a an and are as at be but by for from has have if in into is it its of on or that the "  # noqa: SIM905
     "their then there these they this to was were will with".split()
 )
 
 TEXT_CHARACTERS_MAX = 200_000
-"""Characters of one element that are indexed."""
+"""The maximum number of characters of one element that are indexed."""
 
 QUESTION_CHARACTERS_MAX = 4096
-"""Characters of a question that are used: FTS5 takes time quadratic in the number of terms."""
+"""The maximum number of characters of a question: FTS5 takes time quadratic in its terms."""
 
 _IDEOGRAPHS = (
     "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u312f\u3130-\u318f\u31a0-\u31bf\u31f0-\u31ff"
@@ -41,7 +41,7 @@ _NUMBERS = frozenset((float, int))
 _LEFT_OUT = STOP_WORDS | {word.capitalize() for word in STOP_WORDS}
 
 
-# Compiled when first needed: sets of this size take some milliseconds, and texts may be plain.
+# Compiled when first needed: sets of this size take some milliseconds, and plain texts need none.
 
 
 @cache
@@ -55,7 +55,7 @@ def _ideograph_run() -> re.Pattern[str]:
 
 
 class AnalysedText(NamedTuple):
-    """The text of an element, one column of the index each."""
+    """The text of an element, one field for each column of the index."""
 
     keys: str
     """The keys of its names, for exact look-ups."""
@@ -85,7 +85,7 @@ def link_document(attributes: Mapping[str, Any]) -> AnalysedText | None:
 
 
 def body_text(first: str, attributes: Mapping[str, Any], *, titled: bool = False) -> str:
-    """A text and every text in attributes, key by key, as the tokenizer should see it.
+    """A text and every text in attributes, key by key, prepared for the tokenizer.
 
     If the element is `titled`, its attribute `name` is in the title.
     """
@@ -102,7 +102,7 @@ def body_text(first: str, attributes: Mapping[str, Any], *, titled: bool = False
 
 
 def prepare(text: str) -> str:
-    """Text as the tokenizer should see it."""
+    """A text prepared for the tokenizer."""
     if not text.isascii():
         text = _ideograph().sub(r" \1 ", normalize("NFC", text))
     return " ".join([word for word in text.split() if word not in _LEFT_OUT])
@@ -127,8 +127,8 @@ def terms_of(question: str) -> list[str]:
 def _words(text: str) -> list[str]:
     """The runs of letters, digits and marks.
 
-    Vowel signs are marks in many scripts. The tokenizer cuts words there, and so makes a phrase of
-    a term that keeps them, whereas the letters alone would be found anywhere.
+    Vowel signs are marks in many scripts. The tokenizer cuts words at marks, so a term that keeps
+    them becomes a phrase; without them, its letters would be found anywhere.
     """
     if text.isascii():
         return _ASCII_WORD.findall(text)

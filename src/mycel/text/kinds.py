@@ -1,9 +1,9 @@
-"""The two kinds of what a search finds: notes, and code.
+"""The two kinds of elements that a search finds: notes and code.
 
-Notes are what somebody wrote: concepts, decisions, events, documents and their sections. Code is
-what a bootstrap read from other files: folders, files and symbols. A file or symbol to which
-somebody added content is a note about it; the content of a folder is the beginning of its README,
-which the sections of the README have too. A link is code if a bootstrap wrote it.
+Notes were written by somebody: concepts, decisions, events, documents and their sections. Code was
+read from other files by a bootstrap: folders, files and symbols. A file or symbol to which somebody
+added content is a note; the content of a folder is the beginning of its README, which the sections
+of the README have too. A link is code if a bootstrap wrote it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ANY: Final = "any"
 KINDS: Final[tuple[AnswerKind, ...]] = (NOTES, CODE, ANY)
 
 STAMP: Final = "_bootstrap"
-"""The attribute in which a bootstrap keeps a stamp of what it wrote; never shown as a property."""
+"""The attribute in which a bootstrap keeps a stamp of its writes; never shown as a property."""
 
 RESOURCE: Final = "Resource"
 CODE_TYPES: Final = ("Concept", RESOURCE, "Symbol")
@@ -37,7 +37,7 @@ their sections are notes."""
 TAG: Final = "Tag"
 """The type of the tags of documents: names without a text."""
 MODULE_SLUG: Final = "module-doc"
-"""The last part of the URI of the comment that a source file begins with, and of no symbol."""
+"""The last part of the URI of the comment at the beginning of a source file; no symbol has it."""
 
 
 def is_code(type_name: str, attributes: Mapping[str, Any]) -> bool:
@@ -71,7 +71,7 @@ def is_bare(type_name: str, attributes: Mapping[str, Any]) -> bool:
 
 
 def checked_kind(kind: object) -> AnswerKind | None:
-    """A kind that a search is asked for, None for any.
+    """The kind that a search is limited to; None for any kind.
 
     Raises:
         ConstraintViolation: there is no such kind.
@@ -89,7 +89,7 @@ def checked_kind(kind: object) -> AnswerKind | None:
 
 
 NAME_CHARACTERS_MAX: Final = 200
-"""A longer question is no name."""
+"""The maximum number of characters of a question that may be a name."""
 
 _IDENTIFIER: Final = re.compile(
     r"""

@@ -5,11 +5,11 @@
         keys       additem, cartadditem
         parts      add, item
 
-A key is a name without everything that people write differently: case, spaces, underscores and
-other marks. Names with one key are candidates for each other; `search.name_match` compares them
-closely. The index holds the keys of the last segment, of the last two, of the given name and of the
-aliases, each marked with the element's standing, so that definitions are looked up before members,
-and members before tests and generated files. A plain name has no key (`is_plain`).
+A key is a name without case, spaces, underscores and other marks, which people write differently.
+Names with the same key are candidates for a match; `search.name_match` compares them in detail. The
+index holds the keys of the last segment, of the last two, of the given name and of the aliases,
+each marked with the element's standing, so that definitions are found before members, and members
+before tests and generated files. A plain name has no key (`is_plain`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from urllib.parse import unquote
 from mycel.model.limits import NAME_BYTES_MAX
 
 KEY_CHARACTERS_MAX: Final = 80
-"""A longer key is cut."""
+"""The maximum length of a key; a longer key is cut."""
 
 ALIASES_MAX: Final = 100
 """The number of aliases of one element that are indexed as names."""
@@ -32,11 +32,11 @@ ALIASES_MAX: Final = 100
 _MARKS: Final = "\ue000\ue001\ue002"
 _END: Final = "\ue003"
 LINK_KEY: Final = f"\ue004{_END}"
-"""The one key of every link that has text."""
+"""The only key of each link that has text."""
 ASIDE_KEY: Final = f"\ue005{_END}"
-"""A key of every test and generated file."""
-# Private characters make a key a term of its own that no word equals. The one at the end keeps the
-# stemmer away.
+"""The key that all tests and generated files have."""
+# Characters of private use make a key a term that no word equals. The last character keeps the
+# stemmer from changing the key.
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _ASCII_MARKS: Final = {code: None for code in range(128) if not chr(code).isalnum()}
@@ -69,11 +69,11 @@ _GENERATED_NAME: Final = re.compile(
 
 
 class Standing(IntEnum):
-    """The likelihood that an element is the one that a name means, in steps."""
+    """The likelihood, in steps, that a name means this element."""
 
     DEFINITION = 0
     MEMBER = 1
-    """Defined inside of something: a method."""
+    """Defined inside of another symbol, such as a method."""
     ASIDE = 2
     """In a test or in a generated file."""
 
@@ -83,15 +83,15 @@ class ElementNames(NamedTuple):
     """The full names: the stored name, and the attribute `name`."""
     aliases: tuple[str, ...]
     titles: tuple[str, ...]
-    """The names that are no path, the last segment or file, and the aliases."""
+    """The names that are no path; the last segment or file name of a path; the aliases."""
     segments: tuple[str, ...]
-    """Of its path, without suffixes of files; the last one is its own."""
+    """The segments of its path without suffixes of files; the last segment is its own."""
     pieces: tuple[str, ...]
-    """The same with suffixes, and with files that represent their folder."""
+    """The segments with suffixes, and with files that represent their folder."""
     standing: Standing
 
     def keys(self) -> set[str]:
-        """All keys by which it is looked up."""
+        """All keys by which the element is looked up."""
         texts = {*self.titles, self.segments[-1], "".join(self.segments[-2:])}
         keys = set(map(key, texts))
         keys.discard("")
@@ -129,7 +129,7 @@ def _texts(aliases: Any) -> tuple[str, ...]:
 
 
 def _is_name(value: Any) -> TypeGuard[str]:
-    """True for a text that is no longer than names may be."""
+    """True for a text that is short enough for a name."""
     return isinstance(value, str) and 0 < len(value) <= NAME_BYTES_MAX
 
 
@@ -171,10 +171,10 @@ def is_test_path(path: str) -> bool:
 
 
 def is_plain(name: str, attributes: Mapping[str, Any]) -> bool:
-    """True if a concept has one name, without segments and humps.
+    """True if a concept has a single name without segments and without humps (camelCase).
 
-    It then needs no key: the graph's own index of names has it. Most concepts of a bulk load are
-    so, and a key takes FTS5 longer than all other text of a row.
+    It then needs no key, because the graph's own index of names has the name. Most concepts of a
+    bulk load have such names, and a key takes FTS5 longer than all other text of a row.
     """
     return not ("name" in attributes or "aliases" in attributes or _NOT_PLAIN.search(name))
 
@@ -211,7 +211,7 @@ def parts(name: str) -> list[str]:
 
 
 def with_parts(names: Iterable[str]) -> str:
-    """Names as text to index: each as it is, and cut into its parts where it has humps."""
+    """Names as text to index: each unchanged, and split into its parts if it has humps."""
     texts: list[str] = []
     for name in names:
         texts.append(name)
@@ -234,7 +234,7 @@ def segments_asked(question: str) -> tuple[str, ...]:
 
 
 def marked_keys(keys: Iterable[str], standing: Standing) -> list[str]:
-    """Keys of an element of this standing, as the index has them."""
+    """Keys of an element of this standing, in the form of the index."""
     mark = _MARKS[standing]
     return [f"{mark}{key}{_END}" for key in sorted(keys)]
 

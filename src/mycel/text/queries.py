@@ -11,15 +11,15 @@ Column = Literal["keys", "title"]
 
 
 class TextQuery(NamedTuple):
-    """Phrases that the text of an element has, or some of them. A phrase is words in a row."""
+    """A query for elements with all, or some, of these phrases. A phrase is a sequence of words."""
 
     phrases: tuple[str, ...]
     has_all: bool = False
-    """True if an element has to have all of them."""
+    """True if an element has to have all phrases."""
     column: Column | None = None
-    """The column in which they have to be; None if any will do."""
+    """The column that has to contain them; None for any column."""
     is_beginning: bool = False
-    """True if the last word of each phrase may go on."""
+    """True if the last word of each phrase is a prefix."""
     without_key: str = ""
     """A key that an element must not have."""
 

@@ -1,12 +1,12 @@
 """Redaction: secrets in a text are replaced by a mark before the text is stored.
 
-`redact` is the one entrance, for hooks and imports alike. A secret is a text with the form of one
-(the token of a service, a private key, a password in a URL), the value of a setting whose name says
-that it is secret, or what the user put between `<private>` and `</private>`.
+`redact` is the only entrance, for hooks and imports alike. A secret is a text with the form of a
+secret (the token of a service, a private key, a password in a URL), the value of a setting whose
+name says that it is secret, or a text between `<private>` and `</private>`.
 
-Patterns run in RE2, which takes linear time on any text. Most texts have no secret: a set of all
-patterns says so in one pass. A value of a setting is kept if it is no secret by its looks: a name
-of a variable, a placeholder, a word of a language.
+Patterns run in RE2, which takes linear time on any text. Most texts have no secret, which a set of
+all patterns finds out in one pass. A value of a setting is kept if its form is not that of a
+secret: a name of a variable, a placeholder, a word of a language.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _FORMS: Final[dict[str, str]] = {
     "Azure key": r"(?i)\b(?:Account|SharedAccess)Key=[A-Za-z0-9+/]{40,}={0,2}"
     r"|[?&]sig=[A-Za-z0-9%+/]{30,}",
 }
-"""The forms of secrets by their kinds: what matches is replaced as a whole."""
+"""The forms of secrets by their kinds; the whole match is replaced."""
 
 _PASSWORD_WORDS: Final = (
     r"passw(?:or)?d|passwort|passphrase|passcode|kennwort|mot de passe|\bmdp\b|contrase(?:ñ|n)a"
@@ -71,7 +71,7 @@ _NAME: Final = (
     r"[A-Za-z0-9_.\-]{0,60}(?i:pass|pwd|pw|passwort|kennwort|secret|token|key|credential)"
     r"[A-Za-z0-9_.\-]{0,40}"
 )
-"""The name of a setting that may be secret; `_strength` looks at its words."""
+"""The name of a setting that may be secret; `_strength` judges its words."""
 
 _VALUES: Final[dict[str, str]] = {
     "password in a URL": r"(?i)\b[a-z][a-z0-9+.\-]{1,20}://[^\s:/@\"'<>]{0,100}:([^\s/@\"'<>]{3,200})@",
@@ -109,13 +109,13 @@ _VALUES: Final[dict[str, str]] = {
     rf"|\b(?:user(?:name)?|login)\b[^\n]{{0,60}}?\bpass)[\"'`]?"
     rf"(?:[\s\pZ]{{1,4}}|[\s\pZ]{{0,4}}{_IS}[\s\pZ]{{0,4}})[\"'`]?({_VALUE}{{8,500}})",
 }
-"""Settings by their kinds: only the group that matches is replaced, if it looks like a secret."""
+"""Settings by their kinds. Only the matching group is replaced, if it looks like a secret."""
 
 _PLAIN: Final = re.compile(
     r"(?:[a-z]+|[A-Z]+|[A-Z][a-z]+|[a-z]+(?:[A-Z][a-z]*)+|[A-Z][a-z]+(?:[A-Z][a-z]*)+"
     r"|[A-Za-z]+(?:[._/:-]+[A-Za-z]+)*|[\d.:,_/-]+|[*.x•-]+|[\W_]+)[.:!?]*"
 )
-"""Values that are no secret of the kind that a machine made: words, names of variables, numbers."""
+"""Values that are no generated secret: words, names of variables, numbers."""
 _REFERENCES: Final = (
     "$",
     "%",
@@ -130,9 +130,9 @@ _REFERENCES: Final = (
     "http",
 )
 _NAMED: Final = re.compile(r"[~.]{0,2}/.*|[^(=|]*[(=|].*|https?:.*|[A-Za-z][\w/-]*\.[a-z]\w{0,4}")
-"""Words of a sentence that have digits and are no secret: paths, calls, addresses, files."""
+"""Words of a sentence that have digits but are no secret: paths, calls, addresses, files."""
 _ASSIGNED: Final = frozenset(("variable", "line", "quoted", "element"))
-"""Kinds of values whose name stands before them in the syntax of an assignment."""
+"""Kinds of values that follow their name in the syntax of an assignment."""
 _PASSWORD_NAMES: Final = (
     *("password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "pwd", "pw", "pass"),
 )
@@ -150,11 +150,11 @@ _OF_OPEN_KEYS: Final = re.compile(
 _OF_A_FILE: Final = re.compile(
     r"(?i)(?:^|[_.\-])(?:file|path|dir|name|id|url|uri|arn|type|length)$"
 )
-"""Ends of names that say where a secret is, or something about it."""
+"""Ends of names that describe a secret or its place instead of holding it."""
 _QUALIFIERS: Final = re.compile(
     r"old|new|prod|production|staging|stage|dev|test|live|b64|base64|hex|value|current"
 )
-"""Words behind a name, as in `API_KEY_PROD`."""
+"""Words after the name of a secret, as in `API_KEY_PROD`."""
 _WORDS_OF_NAME: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _OPEN_VALUE: Final = re.compile(
     r"(?i)(?:x{3,}|your|my[-_]|changeme|change[-_]me|insert|replace|example|placeholder|redacted"
@@ -169,7 +169,7 @@ _OPEN_VALUE: Final = re.compile(
     r"|args|options|opts|ctx|github|request|req|props|event|data|params|conf|cfg)\..*"
     r"|(?:https?|file|vault|op|arn|ref)[:+].*|[~.]{0,2}/[\w./-]*"
 )
-"""Values that are no secret: placeholders, types, words about it, references and calls."""
+"""Values that are no secret: placeholders, types, words about secrets, references and calls."""
 _LABEL_NAME: Final = re.compile(r"[A-Za-z0-9_.\-]+(?=[^A-Za-z0-9_.\-]*$)")
 _VALUE_ATTRIBUTE: Final = re.compile(r"\"\s+value=\"$", re.IGNORECASE)
 _HIDDEN_CHARACTERS: Final = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
@@ -276,7 +276,7 @@ def _without_values(kind: str, pattern: Any, text: str) -> tuple[str, int]:
 
 
 def _looks_secret(label: str, value: str) -> bool:
-    """True if the value of a setting may be one, and is not the name of one or a word."""
+    """True if the value of a setting may be a secret: neither the name of a secret nor a word."""
     if value.startswith(_REFERENCES):
         return False
     match = _LABEL_NAME.search(label)
@@ -298,7 +298,8 @@ def _looks_secret(label: str, value: str) -> bool:
 def _is_assigned_secret(kind: str, label: str, value: str) -> bool:
     """True if a value is assigned to a name that says that it is secret.
 
-    Its letters do not matter, unless it is what code or a text about settings says there.
+    The letters of the value do not matter, unless code or a text about settings has such a value
+    there.
     """
     name = _VALUE_ATTRIBUTE.sub("", label) if kind == "element" else label
     match = _LABEL_NAME.search(name)
@@ -333,7 +334,7 @@ def _is_open(value: str) -> bool:
 
 
 def _strength(name: str, *, is_variable: bool) -> str | None:
-    """`password`, `secret` or `open` for a name that says so; None for all others.
+    """`password`, `secret` or `open` for a name that says so; None for all other names.
 
     >>> [_strength(name, is_variable=False) for name in ("dbPassword", "api_key", "sort_key")]
     ['password', 'secret', None]
@@ -359,7 +360,7 @@ def _strength(name: str, *, is_variable: bool) -> str | None:
 
 
 def _is_random(value: str) -> bool:
-    """True if letters change their case, or to digits, more often than in names made of words."""
+    """True if letters alternate in case, or with digits, more often than in names made of words."""
     if len(value) < 12 or "_" in value or " " in value:
         return False
     kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in value if c.isalnum()]
@@ -374,7 +375,7 @@ def _looks_made(value: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    """True if digits are among letters, as in what a machine made."""
+    """True if digits are among letters, as in generated secrets."""
     digits = sum(character.isdigit() for character in value)
     letters = sum(character.isalpha() for character in value)
     return digits >= 2 and letters >= 2

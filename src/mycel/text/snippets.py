@@ -16,7 +16,7 @@ _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
 def snippet(text: str, words: Collection[str], characters_max: int) -> str:
     """The part of a text that has most of the words; its beginning if it has none of them.
 
-    It begins with a sentence where one is short enough.
+    The snippet begins at the start of a sentence if that leaves room for the words.
 
     >>> snippet("It rained. The otter was back. We left.", ["otters"], 24)
     'The otter was back. …'

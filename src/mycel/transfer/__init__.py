@@ -1,4 +1,4 @@
-"""Rows in and rows out: loading files and tables into the graph, and writing them from it.
+"""Loads rows of files and tables into the graph, and exports rows from the graph.
 
 Modules, in the order in which data passes through them:
 
@@ -10,14 +10,14 @@ Modules, in the order in which data passes through them:
 - `jsonl`            lines of JSON, or dictionaries of Python, to rows
 - `delimited`        CSV and TSV to rows
 - `columnar`         Arrow and Parquet to rows
-- `sources`          the argument of a caller, as one of these
+- `sources`          the argument of a caller, as one or several sources
 - `ulid`             ids for nodes that have no key
-- `row_spool`        rows that wait: edges without ends
+- `row_spool`        edges that wait for their ends
 - `edge_ends`        keys to the elements that edges join
 - `row_writer`       rows to the graph, a chunk at a time, in one of three modes
 - `error_locations`  sources read again, to attach lines to errors
 - `load`             a whole load as one transaction
 - `graph_rows`       elements of the graph to rows
-- `tables`           these rows as Arrow
-- `export`           and as files
+- `tables`           rows as Arrow
+- `export`           rows to files
 """

@@ -1,6 +1,6 @@
 """Arrow and Parquet to rows: tables of one type each, read a batch at a time.
 
-pyarrow is an extra, imported with the first table. A null in a column is no value.
+pyarrow is an extra, imported with the first table. A null in a column counts as no value.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mycel.transfer.streams import Stream
 
 BATCH_ROWS: Final = 8192
 _SCALARS: Final[dict[type, Scalar]] = {
-    datetime: "DateTime",  # Before date, of which it is a subclass.
+    datetime: "DateTime",  # Before `date`, because `datetime` is a subclass of it.
     date: "Date",
     bytes: "Blob",
     Decimal: "F64",
@@ -101,7 +101,7 @@ def _values(name: str, column: Any) -> list[Any]:
         values: list[Any] = column.to_pylist()
     except (OverflowError, ValueError) as error:
         raise InvalidValueType(
-            f"The column {name!r} holds what Python has no value for: {error}.",
+            f"The column {name!r} holds a value that Python cannot represent: {error}.",
             hint="Days and times are those of the years 0001 to 9999.",
             data={"property": name},
         ) from None
@@ -111,7 +111,7 @@ def _values(name: str, column: Any) -> list[Any]:
 def _plain_type(type_: Any) -> Any:
     """The type to which a column is cast, so that its Python objects are exact."""
     pa = pyarrow()
-    if pa.types.is_date64(type_):  # As objects, they would lose the time of day.
+    if pa.types.is_date64(type_):  # As Python objects, they would lose the time of day.
         return pa.timestamp("ms")
     if pa.types.is_timestamp(type_) and type_.unit == "ns":
         return pa.timestamp("us", tz=type_.tz)
@@ -127,7 +127,7 @@ def _plain_type(type_: Any) -> Any:
 
 
 def _slices(batches: Iterable[Any]) -> Iterator[Any]:
-    """Batches of at most `BATCH_ROWS`: a file may consist of a single one."""
+    """Batches of at most `BATCH_ROWS`: a file may consist of a single batch."""
     for batch in batches:
         for at in range(0, max(batch.num_rows, 1), BATCH_ROWS):
             yield batch.slice(at, BATCH_ROWS)
@@ -135,7 +135,7 @@ def _slices(batches: Iterable[Any]) -> Iterator[Any]:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Turns errors of pyarrow about a damaged file into errors of ours."""
+    """Turns errors of pyarrow about a damaged file into errors of Mycel."""
     pa = pyarrow()
     try:
         yield
@@ -143,7 +143,7 @@ def _translated() -> Iterator[None]:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise InvalidSyntax(
             f"It cannot be read as a table: {lines[0].rstrip('.')}.",
-            hint="Is it whole, and is the format the one that its name says?",
+            hint="Check that the file is complete, and that its name has the right ending.",
         ) from None
 
 
@@ -166,7 +166,7 @@ def file_batches(stream: Stream, *, is_parquet: bool) -> Generator[Any, None, No
 
 
 def _ipc_batches(pa: Any, file: Any) -> Iterator[Any]:
-    """The batches of Arrow's own format: a file, such as Feather, or a stream."""
+    """The batches of a file or a stream in Arrow's IPC format (Feather is such a file)."""
     start = file.tell()
     try:
         reader = pa.ipc.open_file(file)
@@ -179,7 +179,7 @@ def _ipc_batches(pa: Any, file: Any) -> Iterator[Any]:
 
 
 def table_batches(table: Any) -> tuple[Callable[[], Generator[Any, None, None]], bool] | None:
-    """The batches of a table in memory, and True if they can be read twice; None if it is none.
+    """The batches of a table in memory, and True if they can be read twice; None for other objects.
 
     Tables are those of pyarrow and pandas, and others with Arrow's C stream interface.
     """

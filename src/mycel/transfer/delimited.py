@@ -1,7 +1,7 @@
-"""CSV and TSV to rows: one type a file, a header of its properties, cells typed by the schema.
+"""CSV and TSV to rows: one type per file, a header with its properties, cells typed by the schema.
 
-An empty cell is no value. Lists and vectors are JSON arrays in their cells. The cells of a flexible
-type, about which no schema says anything, are all text.
+An empty cell counts as no value. Lists and vectors are JSON arrays in their cells. All cells of a
+flexible type, which no schema declares, are text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class DelimitedSource(RowSource):
         self, targets: Targets, refused: RowRefusal | None = None
     ) -> Generator[SourceRow, None, None]:
         """Every record below the header as a row; empty lines are left out."""
-        # The limit is the whole process's, so it is only ever made larger.
+        # The limit applies to the whole process, so it is only raised.
         csv.field_size_limit(max(csv.field_size_limit(), LINE_BYTES_MAX))
         line = 1
 
@@ -55,7 +55,7 @@ class DelimitedSource(RowSource):
         def read(at: int, record: list[str]) -> SourceRow:
             return flat(at, target, _cells(record, columns, target), targets)
 
-        # Closed here, and with it the file, however long an error keeps its traceback.
+        # Closed here, and with it the file, because an error may keep its traceback for long.
         with closing(self._lines()) as lines:
             reader = csv.reader(lines, delimiter=self._delimiter, strict=True)
             try:
@@ -75,7 +75,9 @@ class DelimitedSource(RowSource):
                 try:
                     yield line if isinstance(line, str) else line.decode()
                 except UnicodeDecodeError as error:
-                    bad = InvalidSyntax(f"It is no UTF-8: {error}.", hint="Save the file as UTF-8.")
+                    bad = InvalidSyntax(
+                        f"It is not UTF-8: {error}.", hint="Save the file as UTF-8."
+                    )
                     raise self.placed(bad, number) from None
 
 
@@ -93,7 +95,7 @@ def _checked(header: list[str], target: Target) -> list[str]:
 
 
 def check_columns(target: Target, names: Sequence[str]) -> None:
-    """Refuse columns without a name of their own, or that no row of this type can have."""
+    """Refuse columns without a unique name, and columns that this type cannot have."""
     for at, name in enumerate(names):
         if not name or name in names[:at]:
             what = f"Two columns are called {name!r}" if name else f"Column {at + 1} has no name"
@@ -105,7 +107,7 @@ def check_columns(target: Target, names: Sequence[str]) -> None:
 
 
 def _other_delimiter(header: list[str], target: Target) -> str | None:
-    """The hint about a header whose only column holds the names of several."""
+    """The hint about a header whose only column seems to hold several names."""
     for delimiter in _DELIMITERS if len(header) == 1 else "":
         names = {name.strip() for name in header[0].split(delimiter)}
         if len(names) > 1 and names & {*target.properties, *target.beside, *_IDENTITY}:
@@ -127,7 +129,7 @@ def _number(text: str) -> float | str:
     try:
         return float(text)
     except ValueError:
-        return text  # It is refused with the other weights.
+        return text  # An invalid weight is refused later, like all others.
 
 
 def _cells(record: list[str], columns: list[tuple[str, Cell]], target: Target) -> dict[str, Any]:
@@ -155,7 +157,7 @@ def _no_csv(error: csv.Error) -> MycelError:
         )
     if "new-line character" in str(error):
         return InvalidSyntax(
-            "It has line ends that are carriage returns alone.",
+            "Its line ends are single carriage returns.",
             hint="Save it with the line ends of Unix or Windows.",
         )
-    return InvalidSyntax(f"It is no CSV: {error}.", hint="Quotation marks come in pairs.")
+    return InvalidSyntax(f"It is not CSV: {error}.", hint="Quotation marks come in pairs.")

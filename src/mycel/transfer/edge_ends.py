@@ -14,7 +14,7 @@ KNOWN_MAX: Final = 1 << 17
 
 
 class EndIds:
-    """The ids of ends that exist, none of which may be removed while it is in use."""
+    """The ids of existing ends, which must not be removed while this cache is in use."""
 
     def __init__(self, tx: Transaction) -> None:
         self._tx: Final = tx
@@ -33,7 +33,7 @@ class EndIds:
                 links.append(end)
         for (type_name, name), id_ in concepts_there(self._tx, names).items():
             known[type_name, name] = id_
-            # Its natural key follows from type and name, so the store need not read it.
+            # The natural key follows from type and name, so the store need not read the concept.
             self._tx.remember_end(id_, type_name, name)
         for link in links:
             joined = self._link(*link)

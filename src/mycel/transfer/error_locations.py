@@ -1,9 +1,9 @@
 """Re-reads sources to attach lines to errors, and to list further errors.
 
-A load keeps no list of the rows that it has read: that would take as much memory as the rows. So
-when the commit finds an error that no single row shows (two rows with the same unique value, a node
-with too many edges), the sources are read again, those that can be. When a row is wrong, they are
-read again for other wrong rows, so that all can be corrected together.
+A load keeps no list of the rows that it has read, because the list would take as much memory as the
+rows. When the commit finds an error that no single row shows (two rows with the same unique value,
+a node with too many edges), the sources are read again, if they can be. When a row is wrong, they
+are read again for other wrong rows, so that all of them can be corrected together.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PLACES_MAX: Final = 2
 """The number of lines that a message about a unique value names."""
 
 _OF_ROWS: Final = (ConstraintViolation, InvalidSyntax, InvalidValueType)
-"""Errors about a single row, of which there may be others."""
+"""Errors about a single row, after which other rows may have errors too."""
 
 
 class Spot(NamedTuple):
@@ -61,7 +61,7 @@ class ErrorLocator:
     read_catalog: ReadCatalog
     sources: Sequence[RowSource]
     is_whole: bool
-    """True if a row has all properties of its element, as in every mode but "merge"."""
+    """True if a row replaces all properties of its element, as in all modes except "merge"."""
 
     def located(self, error: MycelError | RowError, at: int) -> MycelError:
         """An error of the load with its place, and with errors about other rows.
@@ -76,7 +76,7 @@ class ErrorLocator:
     def _rows(
         self, refused: RowRefusal | None = None
     ) -> Iterator[Generator[tuple[RowSource, SourceRow], None, None]]:
-        """All rows of the sources that can be read again, which may differ from the first time."""
+        """All rows of the sources that can be read again; rows may have changed since."""
 
         def rows() -> Generator[tuple[RowSource, SourceRow], None, None]:
             for source in self.sources:
@@ -93,7 +93,7 @@ class ErrorLocator:
     def _placed(self, bad: RowError, source: RowSource) -> MycelError:
         error, row = bad.error, bad.row
         if "max" in error.data:
-            # Of rows that are written together, the first edge too many may be an earlier one.
+            # Among rows that are written together, an earlier row may be the first edge too many.
             self._locate(error)
         is_repeated = error.data.pop("repeated", False)
         if is_repeated and not any(key.startswith("other_") for key in error.data):
@@ -111,7 +111,7 @@ class ErrorLocator:
     def _locate(self, error: MycelError) -> MycelError:
         """An error of the commit, with the lines of its rows if they can be found.
 
-        If it lists several violations, each gets its own.
+        If the error lists several violations, each gets its own lines.
         """
         if {"file", "line", "row"} & error.data.keys() or "type" not in error.data:
             return error
@@ -222,7 +222,7 @@ def _is_named(data: Mapping[str, Any]) -> Callable[[SourceRow], bool]:
 
 
 def _text(row: SourceRow, name: str) -> str:
-    """A cell as a message about unique tuples writes it."""
+    """A cell in the form of a message about unique tuples."""
     if isinstance(row, EdgeRow) and name in ENDS:
         return str((row.subject if name == ENDS[0] else row.object)[1])
     value = row.attributes.get(name)

@@ -2,7 +2,7 @@
 
 Exported rows can be loaded again: JSON Lines give the same graph, and so do tables, except for
 attributes beyond the schema. Types and predicates are not rows; schemas and capsules carry them. A
-file is replaced only when it is written in full.
+file is replaced only when the new file is complete.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def export(
 
     Raises:
         TypeMismatch: there is no such type.
-        InvalidValueType: several tables cannot go where they should.
+        InvalidValueType: several tables cannot be written to one file.
         DatabaseError: it cannot be written.
         NotFound: pyarrow is not installed, and the format needs it.
     """
@@ -98,7 +98,7 @@ def export(
     name = str(place) if isinstance(place, Path) else ""
     chosen = checked_format(format) if format is not None else format_of(name) or "jsonl"
     if chosen in ("parquet", "arrow"):
-        pyarrow()  # Before a directory is made.
+        pyarrow()  # Imported before a directory is made, because pyarrow may be missing.
     is_chosen = types is not None
     with _graph_rows(store, read_catalog, state, from_the_start=is_chosen) as (
         catalog,
@@ -117,7 +117,7 @@ def export(
             exporter.write_each(place, selection)
         else:
             raise InvalidValueType(
-                f"{len(selection)} tables do not go into one file.",
+                f"{len(selection)} tables do not fit into one file.",
                 hint="Name one type, or a directory; JSON Lines hold all types.",
             )
     return exporter.finish()
@@ -157,13 +157,13 @@ class _Exporter:
         return Exported(**self._counts, files=tuple(self._files), warnings=warnings)
 
     def write_each(self, directory: Path, targets: Sequence[Target]) -> None:
-        """A file for each, called after it."""
+        """Write a file for each target, named after the target."""
         _create_folder(directory)
         for target in targets:
             self.write(directory / f"{target.label}.{self._format}", [target])
 
     def write(self, place: Path | Any, targets: Sequence[Target]) -> None:
-        """One file with all of them; of tables there is only one."""
+        """Write one file with all targets; a file of a table has only one target."""
         if not isinstance(place, Path):
             self._write(place, targets)
             return
@@ -218,7 +218,7 @@ class _Exporter:
         page = io.StringIO()
         delimiter = DELIMITERS[self._format]
         writer = csv.writer(page, delimiter=delimiter, lineterminator="\n")
-        # It quotes line feeds by itself; an unquoted carriage return would end a row.
+        # pyarrow quotes line feeds, but an unquoted carriage return would end a row.
         quoting = csv.writer(page, csv.unix_dialect, delimiter=delimiter)
         writer.writerow(columns)
         for chunk in self._chunks(target):
@@ -267,7 +267,7 @@ def _say(file: Any, text: bytes) -> None:
 @contextmanager
 def _replacing(path: Path) -> Iterator[Any]:
     """A file that replaces the one at `path` when it is written in full."""
-    # A unique name: the same file may be written twice at the same time.
+    # The name is unique, because the same file may be written twice at the same time.
     draft = path.with_name(f".{path.name}.{token_hex(8)}")
     try:
         with draft.open("xb") as file:

@@ -23,7 +23,7 @@ SUFFIXES: Final[dict[str, Format]] = {
 }
 DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
 
-_SAY: Final = f"Say which format it is: {', '.join(FORMATS)}."
+_SAY: Final = f"Name the format: {', '.join(FORMATS)}."
 
 
 def checked_format(given: object) -> Format:
@@ -32,11 +32,11 @@ def checked_format(given: object) -> Format:
         if given == format_:
             return format_
     close = did_you_mean(given, list(FORMATS)) if isinstance(given, str) else ""
-    raise InvalidValueType(f"{quote_value(given)} is no format.", hint=f"{close} {_SAY}".strip())
+    raise InvalidValueType(f"{quote_value(given)} is not a format.", hint=f"{close} {_SAY}".strip())
 
 
 def format_of(name: str) -> Format | None:
-    """The format that the name of a file ends with.
+    """The format by the ending of a file name.
 
     >>> format_of("people.csv.gz"), format_of("People.PARQUET"), format_of("people")
     ('csv', 'parquet', None)
@@ -61,5 +61,7 @@ def needed_format(given: object, name: str | None) -> Format:
     format_ = None if name is None else format_of(name)
     if format_ is None:
         what = "The source" if name is None else repr(name)
-        raise InvalidValueType(f"{what} does not tell which format it has.", hint=_SAY)
+        raise InvalidValueType(
+            f"{what} does not have the name of a format as its ending.", hint=_SAY
+        )
     return format_

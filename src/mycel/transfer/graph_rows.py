@@ -1,8 +1,8 @@
 """Reads rows from the graph, in the order of their creation, a chunk at a time.
 
-Everything is read from one snapshot, of the present or of the past. Left out are ids, versions,
-times, metadata keys that start with an underscore, the two actors, who are in every graph, and,
-unless types are named, the unchanged elements of a new graph.
+All rows are read from one snapshot, of the present or of the past. Left out are ids, versions,
+times, metadata keys that start with an underscore, the two actors of every graph, and, unless types
+are named, elements that every new graph has and that are unchanged.
 """
 
 from __future__ import annotations
@@ -88,15 +88,15 @@ class GraphRows:
         yield from self.nodes(target) if isinstance(target, NodeTarget) else self.edges(target)
 
     def is_empty(self, target: Target) -> bool:
-        """True if no row of it is exported."""
+        """True if no row of the target is exported."""
         return not any(self.rows(target))
 
     def columns_beside(self, target: Target) -> dict[str, str]:
-        """The columns of a table that are no properties, and their contents."""
+        """The columns of a table that are not properties, and their contents."""
         return {column: what for column, what in target.beside.items() if self._has(target, what)}
 
     def _has(self, target: Target, what: str) -> bool:
-        """True if any row has metadata, or an unusual weight."""
+        """True if any row has metadata, or a weight other than 1."""
         table, kind = self._place(target)
         if what == "weight":
             may_be = instances.has_weights(self._reader, kind, DEFAULT_WEIGHT)
@@ -140,7 +140,7 @@ class GraphRows:
         }
 
     def end(self, target: NodeTarget | None, end: Name | JsonObject) -> object:
-        """An end in JSON Lines: a key, or an object if that is not enough."""
+        """An end in JSON Lines: a key, or an object if the key does not identify the end."""
         if isinstance(end, dict):
             return end
         type_name, name = end

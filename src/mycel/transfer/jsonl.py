@@ -1,16 +1,16 @@
-"""Lines of JSON, or Python's own dictionaries, to rows.
+"""Lines of JSON, or dictionaries of Python, to rows.
 
     {"type": "Person", "data": {"email": "ada@example.org", "name": "Ada"}}
     {"edge": "Knows", "from": "ada@example.org", "to": "bob@example.org", "data": {"since": 1843}}
 
-Beside these, a row may have `metadata` and an `id` (a node also `name`, which means the same); an
-edge a `weight`. Where a type is given for all of them, rows are the data alone.
+In addition, a row may have `metadata` and an `id` (a node may have `name` instead), and an edge a
+`weight`. If the caller gives the type of all rows, a row is only the data.
 
-The `id` may be in the data too, since no type can declare a property of that name. It names a node
-without a key, and has to agree with the key of others. The ends of an edge identify it, so its id
-is not kept.
+The `id` may be in the data too, because no type can declare a property of that name. It names a
+node without a key; of other nodes, it has to agree with the key. The ends of an edge identify the
+edge, so its id is not kept.
 
-`from` and `to` are keys. Where the type of an end is not clear from the edge, an end is an object:
+`from` and `to` are keys. If the edge does not determine the type of an end, the end is an object:
 `{"type": "Person", "name": "Ada"}`, or, for a link about a link, `{"edge": …, "from": …, "to": …}`.
 """
 
@@ -47,7 +47,7 @@ _ROW_HINT: Final = (
 ATTRIBUTES: Final = "attributes"
 """The column of a flexible type that holds everything."""
 END_TYPES: Final = ("src_type", "dst_type")
-"""The columns of a predicate without a schema that say what its ends are."""
+"""The columns of a predicate without a schema that have the types of its ends."""
 _EXPORTED: Final = frozenset(("id", "src", "dst", *END_TYPES, "weight", "metadata", ATTRIBUTES))
 _ID: Final = frozenset(("id",))
 _NAMES: Final = frozenset(("id", "name"))
@@ -83,7 +83,7 @@ class JsonLinesSource(RowSource):
 
 
 class MappingSource(RowSource):
-    """Dictionaries of the same shape that Python made; their values need not be JSON."""
+    """Dictionaries of the same shape from Python; their values need not be JSON."""
 
     def __init__(self, source: Iterable[Any], type_name: str | None) -> None:
         super().__init__(None, type_name, can_reread=iter(source) is not source)
@@ -110,13 +110,13 @@ def row_of(
     type_name: str | None,
     as_json: Callable[[Target, JsonObject], JsonObject] = _is_json,
 ) -> SourceRow:
-    """A row that names its type, or one of a source whose rows are all of one type.
+    """A row that names its type, or a row of a source with a single type.
 
-    `as_json` makes its properties JSON. Errors have no place yet.
+    `as_json` converts its properties to JSON. Errors have no place yet.
     """
     if row.__class__ is not dict:
         hint = _ROW_HINT if type_name is None else "A row is an object: {…}."
-        raise InvalidSyntax(f"{format_value(row)} is no row.", hint=hint)
+        raise InvalidSyntax(f"{format_value(row)} is not a row.", hint=hint)
     if type_name is not None:
         target = targets.find_target(type_name, row)
         return flat(line, target, as_json(target, row), targets)
@@ -175,10 +175,10 @@ def _typed(end: object, cells: JsonObject, which: str) -> object:
 
 
 def _data(target: Target, cells: JsonObject, keys: AbstractSet[str]) -> JsonObject:
-    """The cells that are properties, not part of its identity (`keys`)."""
+    """The cells that are properties, not part of the identity (`keys`)."""
     if not target.is_typed and ATTRIBUTES in cells and cells.keys() <= _EXPORTED:
         opened = _json_object(cells[ATTRIBUTES])
-        if opened is not None:  # `tables` writes a type without a schema like this.
+        if opened is not None:  # `tables` writes types without a schema in this form.
             return opened
     if keys.isdisjoint(cells) and target.beside.keys().isdisjoint(cells):
         return cells
@@ -247,7 +247,7 @@ def _one_id(target: Target, one: object, other: object) -> object:
         return other if one is None else one
     raise ConstraintViolation(
         f"This {target.label} has two ids: {format_value(one)} and {format_value(other)}.",
-        hint="Say it once, beside the data or in it.",
+        hint="Give it once, beside the data or in the data.",
         data={"type": target.label, "property": "id", "value": wire(other)},
     )
 
@@ -264,11 +264,11 @@ def _edge(
         data = dict(data)
         given = _one_id(target, given, data.pop("id"))
     if given is not None:
-        target.check_id(given)  # It is not kept: its ends name an edge.
+        target.check_id(given)  # The id of an edge is not kept, because its ends identify the edge.
     weight = beside.get("weight")
     if weight is not None and (isinstance(weight, bool) or not isinstance(weight, (int, float))):
         raise InvalidValueType(
-            f"The weight is {format_value(weight)}, which is no number.",
+            f"The weight is {format_value(weight)}, which is not a number.",
             data={"type": target.label, "property": "weight", "value": wire(weight)},
         )
     if ends[0] == ends[1]:
@@ -315,18 +315,18 @@ def end_of(
     hint = (
         f"Name the {target.label} by its key."
         if target is not None
-        else f'{edge.label} may join several types, so say which: {{"type": …, "name": …}}.'
+        else f'{edge.label} may join several types, so name the type: {{"type": …, "name": …}}.'
     )
     given = "nothing" if value is None else format_value(value)
     raise InvalidValueType(
-        f'"{which}" of {edge.label} is {given}, which names no end.',
+        f'"{which}" of {edge.label} is {given}, which is not a valid end.',
         hint=hint,
         data={"type": edge.label, "property": which, "value": wire(value)},
     )
 
 
 def _as_json(target: Target, data: JsonObject) -> JsonObject:
-    """Properties as JSON, where they may be Python's: dates, bytes, numbers of numpy."""
+    """Properties converted to JSON from Python values: dates, bytes, numbers of numpy."""
     if _PLAIN.issuperset(map(type, data.values())):
         return data
     types, values = target.properties, dict(data)
@@ -350,10 +350,10 @@ def _unknown_key(row: JsonObject, known: frozenset[str]) -> InvalidSyntax:
 
 
 def _no_json(error: JSONDecodeError) -> InvalidSyntax:
-    # The line has its line feed with it, and the decoder begins a new line after that.
+    # The line includes its line feed, after which the decoder counts a new line.
     column = len(error.doc[: error.pos].rstrip("\r\n")) + 1
     return InvalidSyntax(
-        f"It is no JSON: {error.msg} at character {column}.",
+        f"It is not JSON: {error.msg} at character {column}.",
         hint="Each line is one whole JSON object.",
         data={"column": column},
     )

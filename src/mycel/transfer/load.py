@@ -2,10 +2,10 @@
 
     sources -> rows -> chunks -> graph
 
-Nodes are written as they come. Edges are written when both of their ends exist; those that come
-before their ends wait in a spool. In the mode "overwrite" all edges wait, because their ends may
-still be removed. When everything has been read, the waiting edges are written; an end that is then
-missing is an error. Memory is bounded by the size of a chunk.
+Nodes are written in the order of reading. Edges are written when both of their ends exist; edges
+that come before their ends wait in a spool. In the mode "overwrite" all edges wait, because their
+ends may still be removed. When everything has been read, the waiting edges are written; an end that
+is still missing is an error. Memory is bounded by the size of a chunk.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from mycel.transfer.ulid import ulids
 
 CHUNK_ROWS: Final = 4000
 WARNINGS_MAX: Final = 20
-"""The number of warnings of one load that are listed; guards may have one for every row."""
+"""The maximum number of listed warnings of one load: guards may add a warning for every row."""
 
 _MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 _NAMES_SHOWN: Final = 3
@@ -48,7 +48,7 @@ class Progress(NamedTuple):
     rows: int
     """The number of rows that have been read."""
     bytes_read: int | None
-    """The number of bytes of all files that have been read, where they are files."""
+    """The number of bytes that have been read from files."""
     bytes_total: int | None
 
 
@@ -134,8 +134,8 @@ def load(
     """Load rows as one transaction: all of them, or none.
 
     Raises:
-        MycelError: with file, line, type, property and value in its message and its data, as far
-            as they are known. Nothing was written.
+        MycelError: its message and its data have the known parts of file, line, type, property and
+            value. Nothing was written.
     """
     if mode not in _MODES:
         close = did_you_mean(str(mode), list(_MODES))
@@ -205,7 +205,7 @@ class _Run:
             self.at = at
             self._read(source)
             if is_whole and source.type_name is not None:
-                # A table without rows removes all of its type.
+                # A table without rows removes all elements of its type.
                 self._writer.count(self._targets.find_target(source.type_name, ()))
         if is_whole:
             self._writer.remove_other_nodes()
@@ -223,7 +223,7 @@ class _Run:
         self._write()
 
     def _gather(self, row: SourceRow) -> bool:
-        """Add a row to the chunk, and return True if that is full."""
+        """Add a row to the chunk. Returns True if the chunk is full."""
         self._rows += 1
         chunk: dict[Any, Any] = self._nodes if isinstance(row, NodeRow) else self._edges
         identity = row.identity
@@ -255,7 +255,7 @@ class _Run:
         self._tell()
 
     def _join(self, rows: Sequence[EdgeRow]) -> None:
-        """Write the edges whose ends exist; the others wait."""
+        """Write the edges whose ends exist; other edges wait."""
         known = self._ends.ids(end for row in rows for end in (row.subject, row.object))
         joined: list[JoinedEdge] = []
         for row in rows:
@@ -268,7 +268,7 @@ class _Run:
             self._writer.edges(joined)
 
     def _write_waiting(self) -> None:
-        """Write the edges that wait, in one pass unless edges are ends of other edges."""
+        """Write the waiting edges, in one pass unless edges are ends of other edges."""
         while self._spool.count:
             waiting, self._spool = self._spool, Spool()
             with closing(waiting):
@@ -279,7 +279,7 @@ class _Run:
                 self._refuse_missing()
 
     def _chunks(self, waiting: Spool) -> Iterator[list[EdgeRow]]:
-        """Edges that wait, in chunks of one source without repetition."""
+        """The waiting edges in chunks, each of one source and without repeated edges."""
         chunk: dict[Any, EdgeRow] = {}
         for source, row in waiting.edges(self._targets):
             is_repeated = row.identity in chunk
@@ -307,7 +307,7 @@ class _Run:
         which, end = ("from", row.subject) if row.subject not in known else ("to", row.object)
         return NotFound(
             f"{row.target.label} leads {which} {end_shown(end)}, which does not exist.",
-            hint="Load the nodes as well, in this load or before it; check the key.",
+            hint="Load the nodes in this load or before it, and check the key.",
             data={"type": row.target.label, "property": which, "value": wire(end[1])},
         )
 

@@ -8,16 +8,16 @@ from typing import Any, Literal, TypeAlias
 from mycel.errors import MycelError
 
 Unit: TypeAlias = Literal["line", "row"]
-"""The unit in which the rows of a source are counted: text has lines, tables have rows."""
+"""The unit of the places in a source: text has lines, tables have rows."""
 
 RowRefusal: TypeAlias = Callable[[MycelError], object]
-"""Takes the error about a row, so that its source can continue with the next row."""
+"""A function that takes the error about a row, so that the source continues with the next row."""
 
 
 def placed(
     error: MycelError, file: str | None, unit: Unit, line: int | None, **more: Any
 ) -> MycelError:
-    """The error with its place in front of the message and in its data; `more` goes there too."""
+    """The error with its place in front of the message and, with `more`, in its data."""
     known = {key: value for key, value in error.data.items() if key not in ("line", "row")}
     place: dict[str, Any] = {} if file is None else {"file": file}
     where = list(place.values())

@@ -1,7 +1,7 @@
 """Targets: the types and predicates into which rows are loaded.
 
 A *typed* target has a declaration, with the key of a row, its required properties and the types of
-its cells. A *flexible* one has none: its rows have a name, and values are taken as they are.
+its cells. A *flexible* target has none: its rows have a name, and values are stored unchanged.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ from mycel.store.query import summary
 from mycel.store.query.reader import Reader
 
 ReadCatalog: TypeAlias = Callable[[Reader], Catalog]
-"""Reads the schema of a state; `migration` has it, which is a neighbour of this package."""
+"""A function that reads the schema of a state.
+
+`migration`, which this package cannot import, has it.
+"""
 
 _META: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
 _STRING: Final = PropertyType("String")
@@ -53,7 +56,7 @@ class _Target:
 
     def __init__(self, label: str, declared: InstanceType | None) -> None:
         self.label: Final = label
-        """Its name in messages: that in the schema, or else in KIP."""
+        """The name in messages: the name in the schema, or else in KIP."""
         properties: tuple[Property, ...] = () if declared is None else declared.properties
         self.properties: Final = {property_.name: property_.type for property_ in properties}
         self.is_closed: Final = declared is not None and not declared.is_open
@@ -69,7 +72,10 @@ class _Target:
             name if name not in self.properties else f"@{name}": name
             for name in self.columns_beside
         }
-        """Columns of a table that are no properties, and what they hold. No property has an `@`."""
+        """Columns of a table that are not properties, and their contents.
+
+        No property has an `@`.
+        """
 
     def complete_attributes(self, attributes: JsonObject) -> JsonObject:
         """The attributes of a new row, without nulls; an error if a required one is missing."""
@@ -81,7 +87,7 @@ class _Target:
         return without_nulls(attributes)
 
     def check(self, attributes: JsonObject, name: str | None, *, is_whole: bool) -> None:
-        """Check a row; with `is_whole`, it has to have everything that is required."""
+        """Check a row; with `is_whole`, no required property may be missing."""
         if self._rules is None:
             return
         attributes = without_nulls(attributes)
@@ -96,7 +102,8 @@ class _Target:
                 unknown = [
                     attribute for attribute in attributes if attribute not in self.properties
                 ]
-                if unknown and self.is_closed:  # It may be the missing one, misspelt.
+                # An unknown property may be the missing one, misspelt.
+                if unknown and self.is_closed:
                     raise self.refuse_unknown(unknown[0])
                 raise ConstraintViolation(
                     f"{self.label}.{name} is required.",
@@ -148,11 +155,11 @@ class NodeTarget(_Target):
         """Its name in KIP."""
         self.key: Final = () if declared is None else declared.key
         types = [self.properties[name] for name in self.key]
-        # The usual key is one text, which is its own name.
+        # The usual key is a single text, which is the name itself.
         self._text_key: Final = self.key[0] if types == [_STRING] else None
 
     def name_of(self, attributes: JsonObject, given: object) -> str | None:
-        """The name of a row: its key, or else the id that was given with it, if any."""
+        """The name of a row: its key, or else its id, if there is one."""
         if self._text_key is not None:
             name = attributes.get(self._text_key)
             if name.__class__ is str and name and (given is None or given == name):
@@ -169,7 +176,7 @@ class NodeTarget(_Target):
         return None if given is None else self.check_id(given)
 
     def _spelled(self, given: object) -> str | None:
-        """The name of the node with a key in another spelling: a number, or an array."""
+        """The name of the node for a key in another form: a number, or an array."""
         with suppress(InvalidValueType):
             return self.name_from_key(given)
         return None
@@ -194,7 +201,7 @@ class NodeTarget(_Target):
 
     def _bad_key(self, key: object, hint: str) -> InvalidValueType:
         return InvalidValueType(
-            f"{format_value(key)} is no key of {self.label}.",
+            f"{format_value(key)} is not a key of {self.label}.",
             hint=hint,
             data={"type": self.label, "value": wire(key)},
         )
@@ -210,7 +217,7 @@ class NodeTarget(_Target):
 
 
 class EdgeTarget(_Target):
-    """A predicate. Without `subject` or `object`, rows have to name the type of an end."""
+    """A predicate. Without `subject` or `object`, rows have to name the type of that end."""
 
     columns_beside = ("weight", "metadata")
 
@@ -273,9 +280,9 @@ class Targets:
             )
 
     def find_target(self, name: str, columns: Iterable[str]) -> Target:
-        """The target of a table whose rows do not name it.
+        """The target of a table whose rows do not name their type.
 
-        Where a node and an edge have the same name, the columns decide.
+        If a node and an edge have the same name, the columns decide.
         """
         try:
             node = self.node(name)
@@ -294,7 +301,7 @@ class Targets:
         return True
 
     def all(self) -> tuple[list[NodeTarget], list[EdgeTarget]]:
-        """Every type and every predicate, those of the schema first, in its order."""
+        """Every type and every predicate; those of the schema come first, in its order."""
         nodes = {target.type: target for target in map(self.node, self._catalog.nodes)}
         edges = {target.predicate: target for target in map(self.edge, self._catalog.edges)}
         for name in self._types:
@@ -323,7 +330,7 @@ class Targets:
             return NodeTarget(name, None)
         if name in _META:
             raise TypeMismatch(
-                f"{name} holds definitions, which are no rows.",
+                f"{name} holds definitions, which are not rows.",
                 hint="Apply a schema, or define types and predicates in KIP; capsules carry them.",
                 data={"type": name},
             )
@@ -377,7 +384,7 @@ def _undefined(what: str, name: object, known: list[str]) -> TypeMismatch:
     close = did_you_mean(name, known) if isinstance(name, str) else ""
     return TypeMismatch(
         f"There is no {what} {format_value(name)}.",
-        hint=close or f"{_LISTS[what]} lists what there is; schemas and KIP define what is not.",
+        hint=close or f"{_LISTS[what]} lists the existing ones; schemas and KIP define new ones.",
         data={"type": wire(name)},
     )
 

@@ -1,10 +1,11 @@
-"""The spool: edges that wait, in memory while they are few, in a file beyond that.
+"""The spool of waiting edges: in memory while they are few, otherwise in a file.
 
-A file may have edges before the nodes that they join. Only when all nodes are written is it known
-that an end is missing, and neither the edges nor the nodes of a large file fit into memory. Reading
-the source a second time is not always possible, and parses all of it for usually a few edges.
+A file may have edges before the nodes that they join. Only after all nodes are written is it
+certain that an end is missing, and neither the edges nor the nodes of a large file fit into memory.
+A second reading of the source is not always possible, and would usually parse the whole source for
+a few edges.
 
-Rows come back exactly as they were, JSON or not, so that waiting does not change their check.
+The spool returns rows unchanged, JSON or not, so that their checks give the same result.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Spool:
     """Edges that wait, each with the index of its source."""
 
     def __init__(self) -> None:
-        # It is closed by `close`: it outlives this function.
+        # `close` closes the file, which outlives this function.
         self._file = SpooledTemporaryFile(MEMORY_BYTES_MAX)  # noqa: SIM115
         self.count = 0
 
@@ -34,14 +35,14 @@ class Spool:
         self._file.close()
 
     def add(self, source: int, row: EdgeRow) -> None:
-        """Keep a row; raises RowError if a value is no JSON and cannot be kept."""
+        """Keep a row; raises RowError if a value is not JSON and cannot be stored."""
         line, target, *rest = row
         try:
             self._file.write(
                 pickle.dumps((source, line, target.label, rest), pickle.HIGHEST_PROTOCOL)
             )
         except (pickle.PicklingError, AttributeError, RecursionError, TypeError) as error:
-            bad = InvalidValueType(f"It has a value that is no JSON: {error}.")
+            bad = InvalidValueType(f"It has a value that is not JSON: {error}.")
             raise RowError(bad, row) from None
         self.count += 1
 
@@ -49,6 +50,6 @@ class Spool:
         """All edges that were added, in order."""
         self._file.seek(0)
         for _ in range(self.count):
-            # It is what this process wrote, to a file that has no name.
+            # The pickle is safe: this process wrote it, to a file without a name.
             source, line, label, rest = pickle.load(self._file)
             yield source, EdgeRow(line, targets.edge(label), *rest)

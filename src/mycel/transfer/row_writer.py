@@ -1,13 +1,14 @@
 """Rows to the graph, a chunk at a time, in one of three modes.
 
-    append      every row is new; one that exists is an error
-    merge       the element of a row gets its properties, and keeps its others
-    overwrite   the element of a row gets exactly its properties; elements of the loaded types
-                without a row are removed
+    append every row is new; an existing element is an error
+    merge the element of a row gets the properties of the row, and keeps other properties
+    overwrite the element of a row gets exactly the properties of the row; elements of the loaded
+                types without a row are removed
 
-New rows go through the bulk puts of the transaction, which cost a fraction of single ones. Their
-numbers show afterwards that they were new, so no row is looked up before. When a chunk fails
-without naming the row, its rows are put again one by one, in the transaction that is lost anyway.
+New rows are written with the bulk puts of the transaction, which cost a fraction of single puts.
+The numbers of elements show afterwards whether they are new, so no row is looked up before. When a
+chunk fails and the error names no row, its rows are put again one by one, in the transaction that
+is lost anyway.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class RowWriter:
         """The numbers of rows created, updated, unchanged and removed, by target."""
 
     def count(self, target: Target) -> Counter[str]:
-        """The outcome for a target, which is part of the load from now on."""
+        """The counts of a target, which becomes part of the load with the first call."""
         return self.counts.setdefault(target, Counter())
 
     def nodes(self, rows: Sequence[NodeRow]) -> None:
@@ -155,7 +156,7 @@ class RowWriter:
         self._count_created(rows)
 
     def _begin(self, rows: Sequence[SourceRow]) -> None:
-        """Count in the order in which targets come."""
+        """Begin to count, so that targets are listed in the order of their first rows."""
         for target in dict.fromkeys(row.target for row in rows):
             self.count(target)
 
@@ -174,7 +175,7 @@ class RowWriter:
         try:
             return together(puts)
         except (InternalError, DiskFull, ExecutionTimeout):
-            raise  # The storage failed: asking again is useless.
+            raise  # The storage failed, so a second try is useless.
         except MycelError as error:
             at = error.data.pop("row", None)
             if isinstance(at, int) and at < len(rows):
@@ -187,7 +188,7 @@ class RowWriter:
             raise
 
     def _check_new(self, row: SourceRow, element: Element, seq: int) -> None:
-        """Refuse a row whose element was there before this chunk."""
+        """Refuse a row whose element existed before this chunk."""
         if element.seq > seq and element.version == 1:
             return  # It is new, or was removed before and is new again.
         tx = self._tx
@@ -255,7 +256,7 @@ class RowWriter:
             return
         reader = self._tx.reader
         for number in instances.numbers(reader, table, kind):
-            # A link may have gone with another one that was its end.
+            # A link may have been removed with another link at its end.
             element = None if number in self._seen[number & 1] else reader.element(number)
             is_actor = isinstance(element, Concept) and (element.type, element.name) in ACTORS
             if element is not None and not is_actor:
@@ -275,7 +276,7 @@ def _place(row: EdgeRow, subject: str, object_: str) -> tuple[str, str, str]:
 
 
 def exists(row: SourceRow, *, repeated: bool) -> DuplicateExists:
-    """The error about a row that has to be new and is not."""
+    """The error about a row that has to be new but is not."""
     label = row.target.label
     data: dict[str, Any] = {"type": label}
     if isinstance(row, NodeRow):
@@ -286,12 +287,12 @@ def exists(row: SourceRow, *, repeated: bool) -> DuplicateExists:
         what = f"{label} from {end_shown(row.subject)} to {end_shown(row.object)}"
     if repeated:
         return DuplicateExists(
-            f"{what} is there twice.",
+            f"{what} appears twice.",
             hint='Leave one of them out; in the mode "merge" the later one wins.',
             data=data | {"repeated": True},
         )
     return DuplicateExists(
         f"{what} exists already.",
-        hint='The mode "merge" updates what is there, and "overwrite" replaces it.',
+        hint='The mode "merge" updates existing elements, and "overwrite" replaces them.',
         data=data,
     )

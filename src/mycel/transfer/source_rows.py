@@ -1,4 +1,4 @@
-"""Rows for nodes and rows for edges, and the sources that give them."""
+"""Rows for nodes, rows for edges, and the sources of rows."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def end_shown(end: End) -> str:
 
 
 class RowSource:
-    """Something that gives rows: a file, a table, dictionaries."""
+    """A source of rows: a file, a table, or dictionaries."""
 
     unit: Unit = "row"
 
@@ -80,15 +80,15 @@ class RowSource:
     ) -> None:
         self._stream: Final = stream
         self.type_name: Final = type_name
-        """The type of all rows, if they do not name it themselves."""
+        """The type of all rows, if rows do not name their types."""
         self.name = None if stream is None else stream.name
         self.total = None if stream is None else stream.total
-        """The number of bytes, where it is known."""
+        """The number of bytes; None if unknown."""
         self.can_reread: Final = can_reread if stream is None else stream.can_reread
 
     @property
     def position(self) -> int | None:
-        """The number of bytes that have been read, where it is known."""
+        """The number of bytes that have been read; None if unknown."""
         return None if self._stream is None else self._stream.position
 
     def rows(
@@ -97,8 +97,9 @@ class RowSource:
         """All rows, from the first.
 
         Raises:
-            MycelError: a row cannot be read or does not fit; with its place. With `refused`, that
-                is called with the error instead, and the next row follows, if there can be one.
+            MycelError: a row cannot be read or does not fit; the error has its place. If `refused`
+                is given, it is called with the error instead, and reading continues with the next
+                row if possible.
         """
         raise NotImplementedError
 
@@ -106,7 +107,10 @@ class RowSource:
         return placed(error, self.name, self.unit, line, **more)
 
     def _placed_once(self, error: MycelError, line: int) -> MycelError:
-        """The error with its place, unless it has one; before the first line, only the file."""
+        """The error with its place, unless it has one already.
+
+        Before the first line, only the file.
+        """
         has_place = self.unit in error.data or "file" in error.data
         return error if has_place else self.placed(error, line or None)
 
@@ -116,7 +120,7 @@ class RowSource:
         read: Callable[[int, Said], SourceRow | None],
         refused: RowRefusal | None,
     ) -> Generator[SourceRow, None, None]:
-        """The rows that `read` makes of numbered lines; None is left out."""
+        """The rows that `read` makes from numbered lines; None is skipped."""
         for line, value in numbered:
             try:
                 row = read(line, value)

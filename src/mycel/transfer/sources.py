@@ -64,10 +64,10 @@ def sources_of(
 
 
 def _files_in(folder: Path, format_: Format | None) -> list[Path]:
-    """The files directly in a folder that can be loaded, by name: what an export wrote.
+    """The loadable files directly in a folder, by name, such as those of an export.
 
     Raises:
-        NotFound: there are none, or it cannot be read.
+        NotFound: there are none, or the folder cannot be read.
     """
     chosen = None if format_ is None else checked_format(format_)
     try:
@@ -102,7 +102,7 @@ def _of_stream(
     format_ = needed_format(given, stream.name)
     if format_ == "jsonl":
         return JsonLinesSource(stream, type_name)
-    # A file of one type may be called after it: `Person.csv`.
+    # A file of one type may be named after the type: `Person.csv`.
     stem = PurePath(without_gzip(stream.name or "")).stem
     type_name = _needed(type_name or (stem if stem.isidentifier() else None), stream.name)
     if format_ in DELIMITERS:
@@ -122,6 +122,6 @@ def _needed(type_name: str | None, file: str | None = None) -> str:
     if not type_name:
         raise InvalidValueType(
             f"The type of the rows of {'this table' if file is None else repr(file)} is not given.",
-            hint="Name the node or edge with `type`, or call the file after it: Person.csv.",
+            hint="Name the node or edge with `type`, or name the file after it: Person.csv.",
         )
     return type_name

@@ -1,4 +1,4 @@
-"""Streams: the bytes or lines of a file, which can be read again if the file can.
+"""Streams: the bytes or lines of a file. They can be read again if the file can.
 
 The length of a line is bounded, so that neither a file without line ends nor a few kilobytes that
 unpack to gigabytes can fill the memory.
@@ -72,7 +72,7 @@ class Stream:
                         line = line.removeprefix("\ufeff" if isinstance(line, str) else _BOM)
                     yield number, line
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-                # The line is unknown, because of reading ahead.
+                # Reading ahead makes the line of the error unknown.
                 raise placed(_no_gzip(error), self.name, "line", None) from None
             except UnicodeDecodeError as error:
                 bad = InvalidSyntax(f"It is no UTF-8: {error}.")
@@ -127,7 +127,7 @@ def _start_of(file: IO[Any] | None) -> int | None:
 
 
 def _looks_packed(file: Any) -> bool:
-    """True if a file begins as gzip does, and as no text can."""
+    """True if a file begins like gzip, which no text does."""
     return isinstance(file, io.BufferedReader) and file.peek(2)[:2] == _MAGIC
 
 
@@ -148,6 +148,6 @@ def _no_gzip(error: Exception) -> MycelError:
     hint = (
         f"If it is not compressed, rename it: only names of compressed files end with {GZIP}."
         if isinstance(error, gzip.BadGzipFile)
-        else "It is damaged, or was cut short on its way: get it once more."
+        else "It is damaged or incomplete: get it again."
     )
-    return InvalidSyntax(f"It is no whole gzip file: {error}.", hint=hint)
+    return InvalidSyntax(f"It is not a complete gzip file: {error}.", hint=hint)

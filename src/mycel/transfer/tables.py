@@ -1,12 +1,12 @@
 """Rows as Arrow, a batch at a time: the columns of the catalog, and `weight` and `metadata`.
 
 A moment is a timestamp in milliseconds, in UTC. In the catalog it is a date64, which readers of
-tables take for a day without a time.
+tables would treat as a day without a time.
 
 `weight` and `metadata` (JSON text) are columns if any row has a weight other than 1, or metadata.
-Attributes that an `@open` type has beyond its properties have no column; `LossCounts` counts the
-rows that have such. A type without a schema has its attributes in one column, as JSON text. A
-predicate without one also has the types of its ends in columns: `src_type`, `dst_type`.
+Attributes of an `@open` type beyond its properties have no column; `LossCounts` counts the rows
+with such attributes. A type without a schema has its attributes in one column, as JSON text. A
+predicate without a schema also has the types of its ends in columns: `src_type`, `dst_type`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class LossCounts:
     def __init__(self) -> None:
         self.attributes = 0
         self.empty = 0
-        """Text that is empty, which only CSV cannot tell from none."""
+        """Empty text, which CSV alone cannot distinguish from an absent value."""
 
     def note(self, target: Target, row: NodeRecord | EdgeRecord) -> None:
         if target.is_typed and not target.is_closed:
@@ -63,7 +63,7 @@ def columns(graph_rows: GraphRows, target: Target) -> list[str]:
 
 
 def getter(target: Target, column: str) -> Callable[[Any], Any]:
-    """A function from a row to its value in a column, as JSON has it."""
+    """A function from a row to its JSON value in a column."""
     if column in target.properties:
         return lambda row: row.attributes.get(column)
     match target.beside.get(column, column):
@@ -104,7 +104,7 @@ def table_schema(graph_rows: GraphRows, catalog: Catalog, target: Target) -> Any
 
 
 def _with_times(pa: Any, type_: Any) -> Any:
-    """A type of the catalog as a type of a table, where a date64 would be a day."""
+    """A column type of a table for a type of the catalog, with a timestamp in place of date64."""
     if pa.types.is_list(type_) and pa.types.is_date64(type_.value_type):
         return pa.list_(pa.field("item", _moment(pa)))
     return _moment(pa) if pa.types.is_date64(type_) else type_
@@ -136,7 +136,7 @@ def table(graph_rows: GraphRows, catalog: Catalog, target: Target) -> Any:
 
 
 def _maker(target: Target, column: str) -> Callable[[Any], Any]:
-    """A function from a row to its value in a column, as pyarrow takes it."""
+    """A function from a row to its value in a column, in the form that pyarrow takes."""
     get, type_ = getter(target, column), target.properties.get(column)
     one = None if type_ is None else _converter(type_.scalar)
     if one is None or type_ is None:
@@ -165,7 +165,7 @@ def _milliseconds(text: str) -> int:
 
 
 def _converter(scalar: Scalar) -> Callable[[Any], Any] | None:
-    """A function from a value as it is stored to what pyarrow takes; None if it takes it."""
+    """A function from a stored value to the value that pyarrow takes; None if both are the same."""
     match scalar:
         case "Blob":
             return b64decode

@@ -1,4 +1,4 @@
-"""Ids for nodes that have no key: ULIDs, which sort in the order in which they were made.
+"""Ids for nodes without a key: ULIDs, which sort in the order of their creation.
 
 A ULID is 48 bits of time in milliseconds and 80 random bits, in 26 digits of Crockford's base 32.
 """
@@ -16,13 +16,13 @@ RANDOM_BITS: Final = 80
 
 
 def ulids(time_ms: int, random_bits: Callable[[int], int]) -> Iterator[str]:
-    """ULIDs of one millisecond, without end: the first is random, the others count upwards.
+    """An endless series of ULIDs of one millisecond: the first is random, the others count upwards.
 
     >>> made = ulids(1469918176385, lambda bits: 0)
     >>> next(made), next(made)
     ('01ARYZ6S410000000000000000', '01ARYZ6S410000000000000001')
     """
-    # One bit fewer than there is room for, so that counting upwards never reaches the time.
+    # One bit is left free, so that counting upwards never reaches the bits of the time.
     return map(encoded, count((time_ms << RANDOM_BITS) | random_bits(RANDOM_BITS - 1)))
 
 

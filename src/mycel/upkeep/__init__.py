@@ -1,8 +1,8 @@
-"""Upkeep: where a rule is certain, it acts; what needs judgement becomes a task.
+"""Upkeep acts where a rule is certain; questions that need judgement become tasks.
 
 - `cycle`           one sleep cycle: its steps in small transactions, its lock, its report
-- `tiers`           short-term and long-term memory, and strength that fades
-- `weights`         weights of links that follow from use
+- `tiers`           short-term and long-term memory, and its fading strength
+- `weights`         weights of links from their use
 - `duplicates`      concepts that may be one
 - `contradictions`  links that cannot hold at the same time
 - `questions`       questions that no rule decides: repetitions, contradictions, changes, events
@@ -11,7 +11,7 @@
 - `tasks_api`       `db.tasks`
 - `health`          stale, contested, duplicate and orphaned elements, and the growth of a graph
 - `upkeep_api`      `db.upkeep`
-- `schedule`        cycles of a server, at their times
+- `schedule`        the times of the cycles of a server
 - `cycle_report`    the report of a cycle
 """
 

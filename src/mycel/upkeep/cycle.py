@@ -1,10 +1,10 @@
 """One sleep cycle: steps that act where a rule is certain, and ask about the rest.
 
-Each step first collects its work, and looks at the clock while it does. Then it does the work as
+Each step first collects its work, and checks the clock meanwhile. Then it does the work as
 `$system`, in transactions of a few elements; between two transactions, other writers get their
-turn. Each element is judged again inside its transaction. So a cycle may stop at any point, and the
-next one goes on from there; nothing is done twice. Over all processes, only one cycle runs at a
-time.
+turn. Each element is judged again inside its transaction. A cycle may therefore stop at any point,
+and the next cycle continues there; nothing is done twice. Over all processes, only one cycle runs
+at a time.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ BATCH_MAX: Final = 64
 COMPARED_TOGETHER: Final = 64
 """The maximum number of texts that are compared before their questions are asked."""
 COMPARED_MIN: Final = 8
-"""The number of texts that are compared even if other steps took all the time."""
+"""The number of texts that are always compared, even if other steps took all the time."""
 FOLD_CHANGES: Final = 128
-"""The pending changes that a cycle folds between two transactions, before one of them has to."""
+"""The number of pending changes from which a cycle folds between two transactions."""
 MERGES_MAX: Final = 1_000
 """The maximum number of small transactions in which a cycle merges the text index."""
 SAME_NAME_PRIORITY: Final = 1.0
@@ -111,7 +111,7 @@ class Cycle:
         self._store: Final = store
         self._dry_run: Final = dry_run
         self._noted: Final[JsonObject] = {}
-        """Values that the next cycle needs, stored where nobody else writes."""
+        """Values for the next cycle, in an attribute that only cycles write."""
         self._purged: Final[dict[int, JsonObject]] = {}
         """The purged elements with their rules; their names are purged, too."""
         self._ends: Final = None if seconds is None else monotonic() + seconds
@@ -170,7 +170,7 @@ class Cycle:
     ) -> None:
         """Call `change` for every element, several in one transaction; not in a dry run.
 
-        What was found is not lost: even if the time is over, the first elements are changed.
+        The first elements are changed even if the time is over, so that the search was not in vain.
         """
         at, size = 0, 4
         while at < len(numbers):
@@ -255,7 +255,7 @@ class Cycle:
                 if judged.end == "purge" and tx.reader.element(number) is None:
                     self._purged[number] = {"id": element.id, "rule": judged.reason}
 
-        self._change_all(list(due), change, report, "Sleep cycle: what is due")
+        self._change_all(list(due), change, report, "Sleep cycle: due elements")
 
     def retier(self, report: StepReport) -> None:
         """Write the tier and strength of short-term memory."""
@@ -344,7 +344,7 @@ class Cycle:
         report.left += len(numbers) - at
 
     def contradict(self, report: StepReport) -> None:
-        """Ask about links that cannot hold at the same time, and about contested ones."""
+        """Ask about links that cannot hold at the same time, and about contested links."""
         self._ask_all(FINDERS, report, "Sleep cycle: contradictions")
 
     def inspect(self, report: StepReport) -> None:
@@ -352,7 +352,7 @@ class Cycle:
         self._ask_all((ask_about_changes,), report, "Sleep cycle: changed files")
 
     def distil(self, report: StepReport) -> None:
-        """Ask to draw lasting knowledge from events."""
+        """Ask to derive lasting knowledge from events."""
         self._ask_all((ask_about_events,), report, "Sleep cycle: events")
 
     def close_tasks(self, report: StepReport) -> None:
@@ -372,7 +372,7 @@ class Cycle:
         def change(tx: Transaction, number: int) -> None:
             task = tx.reader.concept(number)
             if task is not None and is_open_task(task):
-                values = {"status": "completed", "result": "moot: what it is about is gone"}
+                values = {"status": "completed", "result": "moot: its elements are gone"}
                 report.done += tx.update_found(task, attributes=values)
 
         self._change_all(moot, change, report, "Sleep cycle: moot tasks")
@@ -415,7 +415,7 @@ class Cycle:
         self._change_all(range(len(questions)), change, report, message)
 
     def weigh(self, report: StepReport) -> None:
-        """Make followed links cheaper and others dearer again, if the graph has this option."""
+        """Make followed links cheaper, and other links dearer, if the graph has this option."""
         with self._store.reading() as reader:
             system = reader.find_concept(*SYSTEM)
             if system is None or system.attributes.get(OPTION) is not True:
@@ -446,7 +446,7 @@ class Cycle:
             for numbers, defect in (
                 (retention.unlinked(reader, UNLINKED_MAX), "has no link"),
                 (retention.empty_instances(reader, DOMAIN, MEMBERSHIP), "has no member"),
-                (retention.instances(reader, MISSING), "is linked to and not written yet"),
+                (retention.instances(reader, MISSING), "is linked to but not written yet"),
             ):
                 report.found += len(numbers)
                 for number in numbers[:2]:
@@ -471,7 +471,7 @@ class Cycle:
             try:
                 report.done += self._derive()
             except MycelError as error:
-                report.note(f"Vectors are as they were: {error.message}")
+                report.note(f"Vectors were not updated: {error.message}")
         self._store.begin_checkpoint()
 
     def _write_log(self, report: CycleReport) -> None:

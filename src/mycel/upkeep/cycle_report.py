@@ -10,7 +10,7 @@ EXAMPLES_MAX: Final = 5
 
 @dataclass(slots=True)
 class StepReport:
-    """One step: the numbers of elements that it changed, asked about, found and left."""
+    """One step: the numbers of its changes, tasks and findings, and of elements left for later."""
 
     name: str
     done: int = 0
@@ -20,7 +20,7 @@ class StepReport:
     found: int = 0
     """The number of elements that were found and not changed."""
     left: int = 0
-    """The number of elements for which there was no time."""
+    """The number of elements that are left because the time was over."""
     examples: list[str] = field(default_factory=list)
     ended: dict[str, int] = field(default_factory=dict)
     """The numbers of elements that the step archived, deleted and purged."""
@@ -31,7 +31,7 @@ class StepReport:
         self.ended[word] = self.ended.get(word, 0) + 1
 
     def note(self, sentence: str) -> None:
-        """Keep a sentence about an element, as an example, unless there are enough."""
+        """Keep a sentence about an element as an example, unless there are enough examples."""
         if len(self.examples) < EXAMPLES_MAX:
             self.examples.append(sentence)
 

@@ -1,8 +1,8 @@
-"""Pairs of concepts that may be one: with a similar name, alias or acronym, or one external id.
+"""Pairs of concepts that may be duplicates: a similar name, alias or acronym, or one external id.
 
-A name alone is never a reason to merge. Two concepts of one type are duplicates by rule if they
-have the same external id and the same name, apart from spelling, and a merge loses nothing and
-crosses no border between authors (`judge_pair`). All other pairs become tasks.
+A name alone never causes a merge. Two concepts of one type are duplicates by rule if they have the
+same external id and the same name, apart from spelling, and a merge loses nothing and crosses no
+border between authors (`judge_pair`). All other pairs become tasks.
 """
 
 from __future__ import annotations
@@ -22,20 +22,22 @@ from mycel.store.query.reader import Reader
 from mycel.text.kinds import STAMP
 
 EXTERNAL_IDS: Final = ("external_id", "doi", "isbn", "orcid", "email", "url", "homepage")
-"""Attributes whose values identify a thing in the world."""
+"""Attributes whose values identify something in the world."""
 ACRONYM_LETTERS_MIN: Final = 3
 APART: Final = ("supersedes", "contradicts")
-"""Predicates of a link that says of two elements that they are not one."""
+"""The predicates of links that say that two elements are not the same."""
 _NAMES: Final = frozenset(("name", "aliases"))
 """The attributes that a merge unites."""
 _NAMED_BY_PATH: Final = frozenset(("Concept", "Event", "Missing"))
 GROUP_MAX: Final = 8
-"""The maximum number of elements of a group. The concepts of a larger group share only a common
-word, such as a title."""
+"""The maximum number of elements of a group.
+
+The concepts of a larger group probably share only a common word, such as a title.
+"""
 
 
 class DuplicatePair(NamedTuple):
-    """Two concepts that may be one; the older one stays."""
+    """Two concepts that may be duplicates; the older concept stays."""
 
     keep: int
     merge: int
@@ -44,9 +46,9 @@ class DuplicatePair(NamedTuple):
 
 
 def judge_pair(reader: Reader, pair: DuplicatePair) -> DuplicatePair | None:
-    """A pair that is certain only if nothing speaks against its merge.
+    """The pair, judged again: it stays certain only if nothing speaks against its merge.
 
-    None if one is gone, or a link says that they are not one.
+    None if a concept is gone, or if a link says that they are not the same.
     """
     keep, merge = reader.concept(pair.keep), reader.concept(pair.merge)
     if keep is None or merge is None or are_apart(reader, keep.number, merge.number):
@@ -78,23 +80,23 @@ def _merge_doubt(keep: Concept, merge: Concept) -> str:
         return f"they differ in {', '.join(first_few(sorted(differing), 3))}"
     folders = [concept.name.rpartition("/")[0] for concept in (keep, merge)]
     if keep.created_by != merge.created_by and folders[0] != folders[1]:
-        # A token may have one folder for its writes, and a merge writes to both.
+        # A token may be limited to one folder, and a merge writes to both.
         return f"they are by {keep.created_by} and {merge.created_by}, in different folders"
     return ""
 
 
 def _link_doubt(reader: Reader, keep: Concept, merge: Concept) -> str:
-    """A reason to ask about a merge in which two links become one and one says something else."""
+    """A reason to ask about a merge in which two links with different values become one."""
     for link in reader.touching_links(merge.number):
         subject, object_ = (keep.number if end == merge.number else end for end in link.ends)
         predicate = reader.find_predicate(link.predicate)
         if predicate is None:
             continue
         own = None if subject == object_ else reader.link_between(subject, predicate, object_)
-        if own is not None or subject == object_:  # One of the links will go.
+        if own is not None or subject == object_:  # One of the links will be removed.
             about = reader.touching_links(link.number)
             if any(other is not None and is_kept(other.metadata) for other in (own, link, *about)):
-                return f"a link {link.predicate} that would go is pinned or held"
+                return f"a link {link.predicate} that would be removed is pinned or held"
         if own is not None and is_lossy(own, link):
             return f"their links {link.predicate} differ in their values"
     return ""
@@ -136,7 +138,7 @@ def duplicate_pairs(reader: Reader) -> list[DuplicatePair]:
 
 
 def _add_pairs(pairs: dict[tuple[int, int], DuplicatePair], group: list[_Named], why: str) -> None:
-    """Add pairs of the oldest concept of a group with each other one, unless they are known."""
+    """Add pairs of the oldest concept of a group with each other concept, unless already added."""
     distinct = sorted({concept.number: concept for concept in group}.items())
     if len(distinct) > GROUP_MAX:
         return

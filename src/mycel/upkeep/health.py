@@ -1,7 +1,7 @@
 """The health of a graph: stale, contested, duplicate and orphaned elements, and its growth.
 
-Questions of the last cycle are read from its SleepTasks, which costs little, but later changes are
-missing. Due elements, elements without links, and sizes are those of the present.
+Questions of the last cycle are read from its SleepTasks, which is cheap but misses later changes.
+Due elements, elements without links, and sizes are up to date.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ACTIONS: Final[dict[str, Section]] = {
 DOMAIN: Final = "Domain"
 MEMBERSHIP: Final = "belongs_to_domain"
 COUNTED_MAX: Final = 1_000
-"""The elements of a section are counted up to this number."""
+"""The number up to which the elements of a section are counted."""
 WEEK_US: Final = 7 * 86_400_000_000
 SHOWN_DEFAULT: Final = 20
 
@@ -70,10 +70,10 @@ class Health(NamedTuple):
 
     last_cycle: str | None
     tasks: int
-    """The number of tasks that wait."""
+    """The number of open tasks."""
     sections: tuple[HealthSection, ...]
     growing: tuple[Growth, ...]
-    """Types with new concepts, those with the most first."""
+    """Types with new concepts, those with the most new concepts first."""
     log: tuple[dict[str, Any], ...]
     """The reports of the last cycles, the newest first, each with `time` and `done`."""
 

@@ -1,4 +1,4 @@
-"""Questions that no rule decides. Each becomes a task, once.
+"""Questions that no rule decides. Each question becomes a task once.
 
 Each finder reads the graph, and yields a question for each problem, the oldest first.
 """
@@ -35,12 +35,14 @@ TURN: Final = "Turn"
 EVENTS_TOGETHER: Final = 12
 """The maximum number of events of one task."""
 DISTIL_TASKS_MAX: Final = 20
-"""The maximum number of open tasks about events; more would only make the list longer."""
+"""The maximum number of open tasks about events."""
 SETTLED_US: Final = 86_400_000_000
-"""The age at which events are distilled; younger ones may still get related events."""
+"""The age from which events are distilled; younger events may still get related events."""
 CONTRADICTION_PRIORITY: Final = 2.0
-"""The priority of contradictions. The priority of possible duplicates is their likeness, at most
-1."""
+"""The priority of contradictions.
+
+The priority of possible duplicates is their similarity, at most 1.
+"""
 FOUND_MAX: Final = 20_000
 """The maximum number of links that one finder reads in a cycle."""
 COMPARED_MAX: Final = 3_000
@@ -165,7 +167,7 @@ def ask_about_changes(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion]:
 
 
 def ask_about_events(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
-    """Ask about events from which no lasting knowledge was drawn yet, several in one question."""
+    """Ask about events from which no lasting knowledge was derived yet, several in one question."""
     waiting: set[int] = set()
     tasks = 0
     for number in retention.instances(reader, SLEEP_TASK):
@@ -184,7 +186,7 @@ def ask_about_events(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
         if event is None or event.created_us > now_us - SETTLED_US:
             continue
         if event.attributes.get("event_class") == TURN:
-            continue  # A conversation is asked about as a whole.
+            continue  # A question is about a whole conversation.
         status = event.attributes.get("consolidation_status", "pending")
         if status == "pending" and not _is_distilled(reader, number):
             events.append(event)
@@ -193,14 +195,14 @@ def ask_about_events(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
         yield UpkeepQuestion(
             first.number,
             "consolidate_to_semantic",
-            f"{count(len(day), 'event')} of {times.to_text(first.created_us)[:10]} may have taught"
-            " something that lasts.",
+            f"{count(len(day), 'event')} of {times.to_text(first.created_us)[:10]} may contain"
+            " lasting knowledge.",
             tuple(map(_task_name, others)),
         )
 
 
 def _is_distilled(reader: Reader, event: int) -> bool:
-    """True if a link says that knowledge was drawn from an event."""
+    """True if a link says that knowledge was derived from an event."""
     ways: tuple[tuple[str, Way], ...] = ((CONSOLIDATED_TO, "out"), (DERIVED_FROM, "in"))
     return any(
         True
@@ -248,7 +250,7 @@ class Repetitions:
         return UpkeepQuestion(
             keep.number,
             "merge_duplicates",
-            f"{label(keep)} and {label(other)} may be one: their texts say much of the same"
+            f"{label(keep)} and {label(other)} may be one: their texts are similar"
             f" ({closest.similarity:.0%}).",
             (_task_name(other),),
             priority=round(closest.similarity, 2),

@@ -3,7 +3,7 @@
     03:00     each night at three, by the clock of the machine
     30min     as soon as nobody but `$system` has written for half an hour, once after each write
 
-If another process runs a cycle, none is run here.
+If another process runs a cycle, this process skips its own.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Schedule:
                 self._idle_us = duration_us(text)
             except ConstraintViolation:
                 raise ConstraintViolation(
-                    f"{quote_value(text)} is no time for a cycle.",
+                    f"{quote_value(text)} is not a time for a cycle.",
                     hint='Write a time of the day, such as "03:00", or a time without writes,'
                     ' such as "30min".',
                 ) from None
@@ -82,7 +82,7 @@ class Sleeper:
         *,
         derive: Callable[[], bool] | None = None,
     ) -> None:
-        """`report` gets the summary of a cycle, or why there was none; `derive` is for `Cycle`."""
+        """`report` gets the summary of a cycle, or the reason for none; `derive` is for `Cycle`."""
         self._derive: Final = derive
         self._store: Final = store
         self._schedule: Final = schedule

@@ -1,4 +1,4 @@
-"""SleepTasks: questions that upkeep cannot decide. Each has a unique name, so it is made once."""
+"""SleepTasks: questions that upkeep cannot decide. A task has a unique name, so it is made once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DERIVED_FROM: Final = "derived_from"
 NOT_BEFORE: Final = "not_before"
 """The attribute of a postponed task: the time after which it is shown again."""
 POSTPONED_BECAUSE: Final = "postponed_because"
-"""The attribute of a postponed task with the reason, if whoever put it off gave one."""
+"""The attribute of a postponed task with the reason, if one was given."""
 NAME_CHARACTERS: Final = 200
 ASKED: Final = "_asked"
 """The metadata of a task that a cycle has made. Callers cannot write it, so nobody can answer a
@@ -47,8 +47,8 @@ def make_task(
 ) -> bool:
     """Make a task about an element, unless a cycle has made it before. Returns True if it is new.
 
-    A decided task stays in the graph, so its question is not asked again, unless it has another
-    mark. A task of that name which somebody else wrote gets the content of this one. A graph
+    A decided task stays in the graph, so its question is not asked again unless it has another
+    mark. If somebody else wrote a task of that name, it gets the content of this one. A graph
     without core capsules has no tasks.
     """
     if tx.reader.find_type(SLEEP_TASK) is None:
@@ -87,7 +87,7 @@ def was_asked(reader: Reader, name: str) -> bool:
 
 
 def is_of_cycle(task: Concept) -> bool:
-    """True for a task that a cycle has made, and not somebody who wrote one."""
+    """True for a task that a cycle, not a caller, has made."""
     return task.created_by == SYSTEM_ACTOR or task.metadata.get(ASKED) is True
 
 
@@ -100,8 +100,8 @@ def task_name(element: Element, action: str, others: tuple[str, ...] = (), mark:
 def task_elements(reader: Reader, task: Concept) -> list[Element]:
     """The elements that a task is about, without removed and archived ones.
 
-    The target of a contradiction is the common subject of the contradicting links, and not one of
-    the elements.
+    The target of a contradiction is the common subject of the links, which is not one of the
+    elements.
     """
     target_type, target_name, others = (
         task.attributes.get(key) for key in ("target_type", "target_name", "others")

@@ -34,7 +34,7 @@ class Tasks:
             return next_task(reader, tokens)
 
     def show(self, task: str, *, tokens: int = TOKENS_DEFAULT) -> OpenTask:
-        """A task by its id, with its context; one that was decided says how.
+        """A task by its id, with its context and, if it was decided, the decision.
 
         Raises:
             NotFound: there is no such task.
@@ -43,7 +43,7 @@ class Tasks:
             return show_task(reader, task, tokens)
 
     def postponed(self) -> Postponed:
-        """The number of tasks that were put off, and until when the first of them waits."""
+        """The number of postponed tasks, and the time until which the first of them waits."""
         with self._store.reading() as reader:
             return postponed_tasks(reader)
 
@@ -61,8 +61,8 @@ class Tasks:
 
         A decision is "merge", "supersede", "keep both", "drop", "summarise" or "later". `keep` is
         the letter of the element that stays. `concepts` are the concepts that a summary writes;
-        each has type, name, attributes and metadata, and `update: true` if it may change one that
-        is there already.
+        each has type, name, attributes and metadata, and `update: true` if it may change an
+        existing concept.
 
         Raises:
             NotFound: there is no such task.

@@ -3,17 +3,16 @@
 The elements of a task have letters. A decision is one transaction of the actor who decides, with a
 reason. All guards check it, and `revert` undoes it.
 
-    merge      the elements become one, the one in `keep`; what it does not take over is named
-    supersede  the one in `keep` takes the place of the others
-    keep both  all stay as they are
-    drop       the elements but the one in `keep` are archived; without `keep`, all
-    summarise  what the elements teach is written as concepts that are `derived_from` them; the
-               elements are archived; a concept that is there already changes only with
-               `update: true`
+    merge the elements become one, that in `keep`; values that it does not take over are named
+    supersede the element in `keep` takes the place of the others
+    keep both all elements stay unchanged
+    drop all elements are archived, except that in `keep`
+    summarise the knowledge in the elements is written as concepts that are `derived_from` them; the
+               elements are archived; an existing concept changes only with `update: true`
     later      the task waits for a day
 
-A task takes only the decisions that it offers. No decision merges away or archives what is pinned
-or held.
+A task accepts only the decisions that it offers. No decision merges away or archives a pinned or
+held element.
 """
 
 from __future__ import annotations
@@ -61,14 +60,14 @@ TOKENS_DEFAULT: Final = 2_000
 LINKS_SHOWN: Final = 6
 CONCEPTS_MAX: Final = 50
 LOST_CHARACTERS: Final = 4_000
-"""The maximum number of characters in which a result tells what a merge did not keep."""
+"""The maximum number of characters in a result about the values that a merge did not keep."""
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FITTING: Final[dict[str, tuple[Decision, ...]]] = {
     "merge_duplicates": ("merge", "supersede", "keep both", "drop", "later"),
     "resolve_contradiction": ("supersede", "keep both", "drop", "later"),
     "consolidate_to_semantic": ("summarise", "keep both", "drop", "later"),
 }
-"""The decisions that are offered for each kind of task; other kinds get all except a merge."""
+"""The offered decisions for each kind of task; other kinds offer all decisions except a merge."""
 
 _OF_SEVERAL: Final = frozenset[Decision](("merge", "supersede"))
 """The decisions that need two elements or more."""
@@ -110,7 +109,7 @@ class Postponed(NamedTuple):
 
     @property
     def text(self) -> str:
-        """A sentence; empty if no task was put off."""
+        """A sentence; empty if no task was postponed."""
         verb = "waits" if self.tasks == 1 else "wait"
         return f"{count(self.tasks, 'task')} {verb} until {self.until} or later." * bool(self.tasks)
 
@@ -164,14 +163,14 @@ def _open_tasks(reader: Reader) -> Iterator[Concept]:
 
 def _find_task(element: Element | None, ref: str) -> Concept:
     if not isinstance(element, Concept) or element.type != SLEEP_TASK:
-        raise NotFound(f"{shorten(ref)} is no SleepTask.", hint="Pass the id of a task.")
+        raise NotFound(f"{shorten(ref)} is not a SleepTask.", hint="Pass the id of a task.")
     return element
 
 
 def _postponed_until(task: Concept, now_us: int) -> str:
     """The time before which a task is not shown; empty if it may be shown now."""
     moment = task.attributes.get(NOT_BEFORE)
-    # "later" is a day; nobody puts a task off for longer by writing another time.
+    # "later" is at most a day, so a written time cannot postpone a task for longer.
     is_later = task.updated_us + PAUSE_US > now_us
     is_later = is_later and times.is_time(moment) and times.from_text(moment) > now_us
     return str(moment) if is_later else ""
@@ -200,7 +199,7 @@ def _open_task(
         head += f" Decided: {_text_of(task, 'result') or 'no result'}."
     elif NOT_BEFORE in task.attributes:
         why = _text_of(task, POSTPONED_BECAUSE)
-        head += f" Put off until {task.attributes[NOT_BEFORE]}{why and ': ' + why}."
+        head += f" Postponed until {task.attributes[NOT_BEFORE]}{why and ': ' + why}."
     budget = max(tokens * TOKEN_CHARACTERS - len(head), 200)
     share = budget // max(len(elements), 1)
     lines = [head[: tokens * TOKEN_CHARACTERS]]
@@ -240,7 +239,7 @@ def _context(reader: Reader, element: Element, characters: int) -> str:
 
 
 def _doubts(reader: Reader, element: Element) -> Iterator[str]:
-    """The caveats from the values of an element."""
+    """The caveats in the values of an element."""
     for caveat in value_caveats(element.metadata, element.attributes, reader.now_us()):
         if not caveat.text.startswith(("source: ", "memory strength ")):
             yield caveat.text
@@ -268,7 +267,8 @@ def decide_task(
     """
     if decision not in DECISIONS:
         raise InvalidSyntax(
-            f"{quote_value(decision)} is no decision.", hint=f"Pass one of {', '.join(DECISIONS)}."
+            f"{quote_value(decision)} is not a decision.",
+            hint=f"Pass one of {', '.join(DECISIONS)}.",
         )
     check_text(reason, "reason", REASON_BYTES_MAX)
     task = _find_task(tx.get(task_ref), task_ref)
@@ -339,13 +339,13 @@ def _keeper(elements: Sequence[Element], keep: str) -> Element | None:
         if keep in (letter, letter.lower(), element.id):
             return element
     raise InvalidSyntax(
-        f"keep is {quote_value(keep)}, and no element of the task.",
+        f"keep is {quote_value(keep)}, which is not an element of the task.",
         hint=f"Pass one of {', '.join(_LETTERS[: len(elements)])}.",
     )
 
 
 def _several(elements: Sequence[Element], keeper: Element | None, act: str) -> Iterator[Element]:
-    """The elements without the one to keep."""
+    """The elements except the one to keep."""
     if keeper is None:
         raise InvalidSyntax(
             f"To {act} needs keep, the letter of the element that stays.", hint='Pass keep: "A".'
@@ -382,8 +382,9 @@ def _check_not_linked(tx: Transaction, element: Concept, target: Concept) -> Non
         for one, other in ((element, target), (target, element)):
             if tx.get_edge(one.id, predicate, other.id) is not None:
                 raise ConstraintViolation(
-                    f"{label(one)} {predicate} {label(other)}, so they are not one.",
-                    hint=f"Decide keep both. If they are one, remove the link {predicate} first.",
+                    f"{label(one)} {predicate} {label(other)}, so they are not the same.",
+                    hint=f"Decide keep both. If they are the same, remove the link {predicate}"
+                    " first.",
                 )
 
 
@@ -404,7 +405,7 @@ def _summarise(
     concepts: Sequence[Mapping[str, Any]],
     why: str,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The ids of the concepts of a summary, and of those among them that were there before."""
+    """The ids of the concepts of a summary, and of those that existed before."""
     if not concepts or len(concepts) > CONCEPTS_MAX:
         raise InvalidSyntax(
             f"A summary has 1 to {CONCEPTS_MAX} concepts, not {len(concepts)}.",
@@ -422,19 +423,19 @@ def _summarise(
 
 
 def _check_not_kept(element: Element) -> None:
-    """Raise ConstraintViolation if an element that would leave is pinned or held."""
+    """Raise ConstraintViolation if an element to merge away or archive is pinned or held."""
     if is_kept(element.metadata):
         raise ConstraintViolation(
             f"{label(element)} is pinned or held, so it stays.",
-            hint="Keep it, by its letter in keep, or decide keep both. Whoever set pinned or hold"
-            " may remove it first.",
+            hint="Keep it, by its letter in keep, or decide keep both. To change it, remove"
+            " pinned or hold first.",
         )
 
 
 def _put_summary(
     tx: Transaction, concept: Mapping[str, Any], elements: Iterable[Element]
 ) -> tuple[str, bool]:
-    """Write a concept of a summary: its id, and True if it was there before."""
+    """Write a concept of a summary. Returns its id, and True if it existed before."""
     type_name, name = concept.get("type"), concept.get("name")
     values = [concept.get(key, {}) for key in ("attributes", "metadata")]
     is_formed = isinstance(type_name, str) and isinstance(name, str)
@@ -453,9 +454,9 @@ def _put_summary(
         old = tx.get_concept(str(type_name), str(name))
         if old is not None and any(values) and concept.get("update") is not True:
             raise ConstraintViolation(
-                f"it is there already, as {old.id}, and would be changed.",
-                hint="Take another name; or pass update: true to change it, or no attributes and"
-                " metadata to only derive it from the elements.",
+                f"it exists already, as {old.id}, and would be changed.",
+                hint="Choose another name; or pass update: true to change it, or leave out"
+                " attributes and metadata to only derive it from the elements.",
             )
         id_ = tx.put_concept(str(type_name), str(name), *values)
     except MycelError as error:

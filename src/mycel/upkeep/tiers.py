@@ -2,9 +2,9 @@
 
 Elements of a type with a rule of retention are short-term memory; all others are long-term, and
 nothing is written about them. `memory_strength` halves with each half-life in which nobody has used
-the element, and nobody but `$system` has written it. It is rounded to a few values, so that cycles
-change an element only a few times. It does not say whether an element is true: time never lowers
-`confidence`.
+the element and nobody except `$system` has written it. The strength is rounded to a few values, so
+that cycles change an element only a few times. It does not say whether an element is true: time
+never lowers `confidence`.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ class UpkeepApi:
         """Take an element out of ordinary answers; False if it was archived already.
 
         Raises:
-            NotFound: it is not there.
-            ImmutableTarget: it is a definition, or protected.
+            NotFound: there is no such element. // ImmutableTarget: it is a definition, or
+            protected.
         """
         return self._run(
             lambda tx: archive_element(tx, tx.get(ref), reason), by, f"Archive: {reason}"
@@ -54,7 +54,7 @@ class UpkeepApi:
         An `expires_at` in the past is removed, so the element does not expire again.
 
         Raises:
-            NotFound: it is not there.
+            NotFound: there is no such element.
         """
         return self._run(lambda tx: restore_element(tx, tx.get(ref)), by, "Restore")
 
@@ -69,14 +69,14 @@ class UpkeepApi:
     ) -> str:
         """Let an element take the place of another; returns the id of the link `supersedes`.
 
-        The old one holds until `valid_until`, or else until the `valid_from` of the new one, or
-        else until now.
+        The old element holds until `valid_until`, or else until the `valid_from` of the new
+        element, or else until now.
 
         Raises:
             InvalidSyntax: `valid_until` is no time.
             NotFound: one of them does not exist.
             SelfEdgeError: both are the same element.
-            ConstraintViolation: the old one supersedes the new one already.
+            ConstraintViolation: the old element supersedes the new one already.
         """
         return self._run(
             lambda tx: supersede_element(tx, tx.get(old), tx.get(new), reason, valid_until).link,
@@ -93,7 +93,7 @@ class UpkeepApi:
         ref: Ref | None = None,
         by: str | None = None,
     ) -> bool:
-        """Say how long instances of a type or predicate, or one element, are kept.
+        """Set how long the instances of a type or predicate, or one element, are kept.
 
         A rule has `after`, `from`, `then` and `keep_if`, or is a text: "archive 90d after updated
         unless linked", or "never". Returns False if the rule was set already.

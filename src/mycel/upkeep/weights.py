@@ -1,9 +1,9 @@
-"""Weights from use: links that are followed become cheaper, and dearer again when they are not.
+"""Weights from use: followed links become cheaper, and dearer again without use.
 
 This is an option of the graph: the attribute `weights_from_use` of the Person `$system` is true.
 Only a cycle changes weights. Each change is journaled with its reason, and weights stay between
-`LEAST` and 1. The metadata `weight_from_use` of a link has the weight that upkeep gave it. If a
-link has another weight, somebody set it, and upkeep never changes it.
+`LEAST` and 1. The metadata `weight_from_use` of a link has the weight that upkeep gave it. If the
+weight of a link differs, somebody has set it, and upkeep never changes it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OPTION: Final = "weights_from_use"
 MARK: Final = "weight_from_use"
 LEAST: Final = 0.5
 FOLLOWED_MIN: Final = 3
-"""A link has to be followed this many times between two cycles to become cheaper."""
+"""The least number of uses between two cycles by which a link becomes cheaper."""
 CHEAPER: Final = 0.1
 DEARER: Final = 0.05
 _DECIMALS: Final = 2

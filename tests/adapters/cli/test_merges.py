@@ -83,7 +83,7 @@ def test_a_merge_with_conflicts_is_shown_side_by_side_decided_and_committed(
     assert node.content == "With a passkey or a link.\nFor a day.\n"
     assert node.properties == {"rank": 3, "tags": ["a", "b"]}
     again = run("merge", "draft")
-    assert (again.status, again.lines[-1]) == (0, "main has everything of draft already.")
+    assert (again.status, again.lines[-1]) == (0, "main already has all commits of draft.")
 
 
 def test_lines_replace_what_is_contested_in_a_text(run: Run, graph: Path, tmp_path: Path) -> None:

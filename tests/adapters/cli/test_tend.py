@@ -36,7 +36,7 @@ def test_tasks_are_shown_and_decided(
     assert "A Drug 'Acme'" in run("tend", task).stdout
     run("tend", task, "later", "--reason", "ask Ana")
     assert "No task waits now. 1 task waits until 20" in run("tend").stdout
-    assert "Put off until 20" in run("tend", task).stdout
+    assert "Postponed until 20" in run("tend", task).stdout
     assert run("tend", task, "summarise").status != 0
     done = run("tend", task, "merge", "--keep", "A", "--reason", "one firm").stdout
     assert "merged 'ACME!' into Drug 'Acme': one firm." in done

@@ -126,7 +126,7 @@ def test_a_branch_is_deleted_unless_it_is_open_used_or_has_commits_of_its_own(pa
             db.branches.delete("draft")
         db.branches.switch("draft")
         assert db.branches.current == "draft"
-        with pytest.raises(DatabaseBusy, match="commands use"):
+        with pytest.raises(DatabaseBusy, match="Commands use"):
             db.branches.delete("draft", unmerged=True)
         db.branches.switch("main")
         assert not db.branches.delete("draft", unmerged=True).is_merged

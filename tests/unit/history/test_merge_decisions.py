@@ -307,7 +307,7 @@ def test_lines_replace_the_contested_part_of_a_text_and_a_value_the_whole(db: my
         put(db, "b", x=2)
         put(third, "b", x=3)
     (conflict,) = db.merge("third").conflicts
-    with pytest.raises(ConstraintViolation, match="'lines' is no choice"):
+    with pytest.raises(ConstraintViolation, match="'lines' is not a choice"):
         db.merges.resolve(conflict, "lines", "2")
 
 

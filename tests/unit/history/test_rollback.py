@@ -99,7 +99,7 @@ def test_all_that_would_break_is_listed_and_nothing_changes(db: mycel.Graph) -> 
         db.history.rollback("start", paths=["concept://w/p", "concept://w/q", X])
     obstacles = caught.value.data["obstacles"]
     assert [each["element"] for each in obstacles] == ["concept://w/p", "concept://w/q"]
-    assert all("take with it P:" in each["message"] for each in obstacles)
+    assert all("also remove P:" in each["message"] for each in obstacles)
     assert db.snapshot() == before
     with pytest.raises(NotFound):
         db.history.rollback("1-" + "0" * 64)
@@ -211,6 +211,6 @@ def test_a_purge_cannot_be_reverted_and_says_so(db: mycel.Graph) -> None:
     purge = next(db.history.log(limit=1)).commit
     before = db.snapshot()
     for dry_run in (True, False):
-        with pytest.raises(ConstraintViolation, match="a purge cannot be taken back"):
+        with pytest.raises(ConstraintViolation, match="a purge cannot be undone"):
             db.history.revert(purge, dry_run=dry_run)
     assert db.snapshot() == before

@@ -322,7 +322,7 @@ REFUSED = [
     ("node P { nmae: String @unique(‹name›) }", "no property 'name'", "Did you mean 'nmae'?"),
     ("node P { xyz: I32 @index(‹a›) }", "no property 'a'", "It has: xyz."),
     ("node P { @unique(‹src›) }", "no property 'src'", "Only edges"),
-    ("node P { @unique(‹id›) }", "no property 'id'", "unique and indexed as it is"),
+    ("node P { @unique(‹id›) }", "no property 'id'", "always unique and indexed"),
     ("node P {} edge E: P -> P { @unique(src, ‹dts›) }", "no property 'dts'", "'dst'?"),
     ("node P { a: Blob ‹@unique› }", "P.a, which is a Blob", "no @key"),
     ("node P { a: [I32] ‹@index› }", "P.a, which is a list", "no @key"),
@@ -356,8 +356,8 @@ REFUSED = [
     ("node P ‹@rename_from› {}", "@rename_from needs a value", "@rename_from("),
     ('node P @rename_from("A") ‹@rename_from("B")› {}', "twice", "once"),
     # Names for KIP, and open types.
-    ('node P ‹@kip("a b")› {}', "'a b' is no name", "letters, digits"),
-    ('node P ‹@kip("$ConceptType")› {}', "is no name", "letters, digits"),
+    ('node P ‹@kip("a b")› {}', "'a b' is not a name", "letters, digits"),
+    ('node P ‹@kip("$ConceptType")› {}', "is not a name", "letters, digits"),
     ('node P ‹@kip("")› {}', "text of @kip is empty", "@kip("),
     ('node P @kip("a") ‹@kip("b")› {}', "twice", "once"),
     ('node P { a: I32 ‹@kip("a")› }', "not for properties", "name of the node"),
@@ -405,7 +405,7 @@ REFUSED = [
     ('node P { a: [I32] ‹@merge("counter")› }', "a is [I32]", "one of set, newest, ask."),
     ('node P { a: Vector(3) ‹@merge("set")› }', "is for lists", "one of newest, ask."),
     ('node P { a: Date? ‹@merge("counter")› }', "is for numbers,", "one of max, min, newest, ask."),
-    ('node P { a: I32 ‹@merge("mxa")› }', "'mxa' is no policy", "'max'?"),
+    ('node P { a: I32 ‹@merge("mxa")› }', "'mxa' is not a policy", "'max'?"),
     ("node P { a: I32 ‹@merge› }", "@merge needs a value", '@merge("newest")'),
     ('node P { a: I32 @merge("max") ‹@merge("min")› }', "twice", "once"),
     ('node P ‹@merge("ask")› { a: String }', "not for types", "after the type of a property"),
@@ -434,7 +434,7 @@ def test_a_schema_that_breaks_a_rule_is_refused_with_the_place_and_what_to_write
 def test_errors_say_line_column_and_excerpt() -> None:
     error = refusal("// people\nnode P {\n  a: ‹text›\n}\n")
     assert error.message == (
-        "Line 3, column 6: `text` is no type of values.\n3 |   a: text\n  |      ^^^^"
+        "Line 3, column 6: `text` is not a type of values.\n3 |   a: text\n  |      ^^^^"
     )
     assert error.code == "KIP_2002"
     assert set(error.data) == {"line", "column", "excerpt"}

@@ -22,9 +22,15 @@ def of_predicate(**attributes: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [
-        ("integer", 'no object but a string, and means nothing; write mast: {type: "integer"}.'),
-        (["string"], 'no object but an array, and means nothing; write mast: {type: "string"}.'),
-        (None, 'no object but null, and means nothing; write mast: {type: "string"}.'),
+        (
+            "integer",
+            'a string instead of an object, and has no effect; write mast: {type: "integer"}.',
+        ),
+        (
+            ["string"],
+            'an array instead of an object, and has no effect; write mast: {type: "string"}.',
+        ),
+        (None, 'null instead of an object, and has no effect; write mast: {type: "string"}.'),
     ],
 )
 def test_an_entry_that_is_no_object_is_named_with_one_that_is(entry: Any, expected: str) -> None:
@@ -40,7 +46,7 @@ def test_a_key_of_an_entry_that_means_nothing_is_named_with_the_right_one(
     key: str, meant: str
 ) -> None:
     (sentence,) = of_type(instance_schema={"mast": {"type": "string", key: True}})
-    assert sentence.endswith(f"says {key!r}, which means nothing; write {meant}.")
+    assert sentence.endswith(f"says {key!r}, which has no effect; write {meant}.")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +65,7 @@ def test_json_schema_is_recognized_and_told_once(schema: dict[str, Any]) -> None
 
 def test_a_schema_that_is_no_object_is_told() -> None:
     (sentence,) = of_type(instance_schema="mast")
-    assert "is no object" in sentence
+    assert "is not an object" in sentence
 
 
 @cases(
@@ -91,7 +97,7 @@ def test_a_schema_that_means_something_is_left_alone(attributes: dict[str, Any])
 )
 def test_a_key_of_a_predicate_that_means_nothing_is_named(key: str, meant: str) -> None:
     assert of_predicate(**{key: True}) == [
-        f"The definition of tows says {key!r}, which means nothing; write {meant}."
+        f"The definition of tows says {key!r}, which has no effect; write {meant}."
     ]
     assert of_predicate(**{key: True, meant: True}) == []
 
@@ -110,7 +116,9 @@ def test_ends_that_are_not_defined_are_named_with_a_close_name() -> None:
 
 
 def test_a_kind_that_is_no_type_is_named() -> None:
-    said = "In the instance_schema of Boat, the {0} of {1} says {2}, which is no type, so any value"
+    said = (
+        "In the instance_schema of Boat, the {0} of {1} says {2}, which is not a type, so any value"
+    )
     others = "Types are string, number, integer, boolean, array, object, null and any;"
     for entry, part, kind, hint in (
         ({"type": "strng"}, "type", "'strng'", "Did you mean 'string'?"),
@@ -131,6 +139,6 @@ def test_a_merge_policy_that_does_not_exist_is_named_with_those_that_do() -> Non
     entries = {"mast": {"merge": "oldest"}, "crew": {"type": "array", "merge": "set"}}
     (sentence,) = of_type(instance_schema=entries)
     assert sentence.startswith(
-        'In the instance_schema of Boat, the merge of "mast" says "oldest", which means nothing'
+        'In the instance_schema of Boat, the merge of "mast" says "oldest", which has no effect'
     )
     assert sentence.endswith("write one of set, max, min, counter, newest, ask.")

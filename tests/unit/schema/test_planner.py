@@ -819,7 +819,7 @@ def test_a_hidden_type_that_cannot_become_what_is_declared_is_refused() -> None:
     accepted = dropped_again(in_node("age: I32?"), in_node(""), "")
     found = refusals(accepted, in_node("flag: String"))
     assert found.keys() == {"node:Ship.flag", "node:Ship"}
-    assert "discard what is hidden" in found["node:Ship"]
+    assert "discard the hidden type" in found["node:Ship"]
 
 
 def test_a_dropped_edge_remembers_its_ends_under_their_new_names() -> None:
@@ -977,7 +977,7 @@ def test_every_kind_of_step_is_described_in_one_line() -> None:
         "Ship.old: hide",
         (
             "edge:Ends: not possible. An edge Ship -> Ship cannot become an edge Ship -> New. Add"
-            " an edge with another name, and drop this one when its links have been replaced."
+            " an edge with another name, and drop this edge when its links have been replaced."
         ),
         "Nears: change cardinality, 0..* to 0..1",
         "Gone: hide node",

@@ -260,7 +260,7 @@ def test_a_key_is_the_name_of_its_concept(person: RowRules) -> None:
         f"Person.email is 'bob@example.org', but it is the key of Person '{ADA}'."
     )
     assert caught.value.hint == (
-        "Leave 'email' out, and it follows from the name; or name the concept 'bob@example.org'."
+        "Leave 'email' out, and it is taken from the name; or name the concept 'bob@example.org'."
     )
 
 
@@ -275,14 +275,14 @@ def test_a_key_does_not_change_and_does_not_go(person: RowRules, seat: RowRules)
 
 def test_a_name_that_is_no_key_is_refused(seat: RowRules) -> None:
     for name in ("A7", '["A"]', '["A", "7"]', '["A",7]', '["A","7","x"]', "{}"):
-        with pytest.raises(ConstraintViolation, match="is no name for a Seat"):
+        with pytest.raises(ConstraintViolation, match="is not a name for a Seat"):
             create(seat, name)
     with pytest.raises(ConstraintViolation) as caught:
         create(seat, "A7", row="A", number=7)
     assert """Name the concept '["A","7"]'""" in caught.value.hint
     with pytest.raises(InvalidValueType, match="'007' has to be written '7'"):
         create(seat, '["A","007"]')
-    with pytest.raises(InvalidValueType, match="'x' is no number"):
+    with pytest.raises(InvalidValueType, match="'x' is not a number"):
         create(seat, '["A","x"]')
 
 

@@ -107,8 +107,8 @@ WRONG: list[tuple[str, type[MycelError], int, str]] = [
     ("\n\n", InvalidSyntax, 1, "There is no header"),
     ("email,name\na\n", InvalidSyntax, 2, "It has 1 cells, and the header has 2"),
     ("email,name\na,A,x\n", InvalidSyntax, 2, "It has 3 cells, and the header has 2"),
-    ('email,name\na,"A\n', InvalidSyntax, 2, "It is no CSV"),
-    ('email,name\na,"A"x\n', InvalidSyntax, 2, "It is no CSV"),
+    ('email,name\na,"A\n', InvalidSyntax, 2, "It is not CSV"),
+    ('email,name\na,"A"x\n', InvalidSyntax, 2, "It is not CSV"),
     ("email,name\n,A\n", ConstraintViolation, 2, "Person.email is required"),
     ("email,name\na,\n", ConstraintViolation, 2, "Person.name is required"),
     ("email,name,age\na,A,old\n", InvalidValueType, 2, "Person.age must be I32: 'old'"),
@@ -167,7 +167,7 @@ def test_what_cannot_part_cells_is_refused(db: mycel.Graph, write: Write, delimi
 
 def test_line_ends_of_another_age_are_told(db: mycel.Graph, write: Write) -> None:
     error = refused(db, write("Person.csv", "email,name\ra,A\r"))
-    assert "carriage returns alone" in error.message
+    assert "single carriage returns" in error.message
 
 
 def test_another_delimiter_is_suggested(db: mycel.Graph, write: Write) -> None:

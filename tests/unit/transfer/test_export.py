@@ -277,7 +277,7 @@ def test_a_type_that_there_is_not_is_refused(db: mycel.Graph, tmp_path: Path) ->
         db.to_arrow("Persn")
     with pytest.raises(TypeMismatch) as caught:
         db.export(tmp_path / "x.jsonl", types=["Zzz"])
-    assert caught.value.hint.startswith("DESCRIBE CONCEPT TYPES lists what there is")
+    assert caught.value.hint.startswith("DESCRIBE CONCEPT TYPES lists the existing ones")
     assert list(tmp_path.iterdir()) == []
 
 

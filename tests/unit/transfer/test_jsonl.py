@@ -294,9 +294,9 @@ def test_what_cannot_be_loaded_is_refused(db: mycel.Graph, source: Any) -> None:
 # What is wrong, and where.
 
 WRONG: list[tuple[Any, type[MycelError], str]] = [
-    ("[1]", InvalidSyntax, "[1] is no row"),
-    ("{", InvalidSyntax, "It is no JSON: unexpected end of data at character 2."),
-    ('{"type": "Note", "data": NaN}', InvalidSyntax, "It is no JSON"),
+    ("[1]", InvalidSyntax, "[1] is not a row"),
+    ("{", InvalidSyntax, "It is not JSON: unexpected end of data at character 2."),
+    ('{"type": "Note", "data": NaN}', InvalidSyntax, "It is not JSON"),
     ('{"type":"Note","data":{"text":"a","text":"b"}}', InvalidSyntax, "'text' is repeated"),
     ('{"type":"Note","type":"Note","data":{"text":"a"}}', InvalidSyntax, "'type' is repeated"),
     ('{"type":"Note","data":{"text":36893488147419103232}}', InvalidValueType, "Note.text must be"),
@@ -307,12 +307,12 @@ WRONG: list[tuple[Any, type[MycelError], str]] = [
     ('{"type":"Note","data":{"text":"a"},"metadata":1}', InvalidValueType, "no object"),
     ('{"type":"Note","data":{"text":"a"},"metadata":{"_x":1}}', ConstraintViolation, "reserved"),
     ('{"type":["Note"],"data":{}}', TypeMismatch, "There is no type"),
-    ('{"type":"$ConceptType","name":"X"}', TypeMismatch, "no rows"),
+    ('{"type":"$ConceptType","name":"X"}', TypeMismatch, "not rows"),
     ('{"edge":"Loves","from":"a","to":"b"}', TypeMismatch, "There is no edge 'Loves'"),
     ('{"type":"Note","id":7,"data":{"text":"a"}}', InvalidValueType, "is text"),
     ('{"type":"Note","id":"","data":{"text":"a"}}', ConstraintViolation, "must not be empty"),
     ('{"edge":"Knows","from":"a","to":"a"}', SelfEdgeError, "Person 'a' to itself"),
-    ('{"edge":"Knows","from":"a","to":"b","weight":"x"}', InvalidValueType, "no number"),
+    ('{"edge":"Knows","from":"a","to":"b","weight":"x"}', InvalidValueType, "not a number"),
     (
         '{"edge":"Knows","from":"ok","to":"nobody"}',
         NotFound,

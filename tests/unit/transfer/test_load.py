@@ -264,7 +264,7 @@ def test_what_is_protected_stays_protected() -> None:
 @pytest.mark.parametrize("name", ["$ConceptType", "$PropositionType"])
 def test_definitions_are_no_rows_and_the_error_says_so(db: mycel.Graph, name: str) -> None:
     error = refused(db, [{"type": name, "name": "Drug"}])
-    assert error.message == f"Row 1: {name} holds definitions, which are no rows."
+    assert error.message == f"Row 1: {name} holds definitions, which are not rows."
     assert "schema" in error.hint
 
 

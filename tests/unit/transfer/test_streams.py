@@ -29,7 +29,7 @@ def test_a_file_that_only_says_it_is_compressed_is_told_without_a_line(
     path = write("notes.jsonl.gz", NOTE)
     error = refused(db, path)
     assert isinstance(error, InvalidSyntax)
-    assert error.message.startswith(f"{path}: It is no whole gzip file: Not a gzipped file")
+    assert error.message.startswith(f"{path}: It is not a complete gzip file: Not a gzipped file")
     assert "rename" in error.hint
 
 
@@ -40,5 +40,5 @@ def test_a_compressed_file_that_was_cut_short_is_told_without_a_line(
     path = write("notes.jsonl.gz", gzip.compress(NOTE)[:kept])
     error = refused(db, path)
     assert isinstance(error, InvalidSyntax)
-    assert error.message.startswith(f"{path}: It is no whole gzip file")
-    assert "cut short" in error.hint
+    assert error.message.startswith(f"{path}: It is not a complete gzip file")
+    assert "incomplete" in error.hint

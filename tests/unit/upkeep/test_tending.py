@@ -211,7 +211,7 @@ def test_a_summary_changes_what_is_there_only_if_it_says_so(db: mycel.Graph, clo
     put_events(db, clock)
     task = the_task(db)
     values = {"type": "Note", "name": "deploys", "attributes": {"content": "Overwritten."}}
-    with pytest.raises(ConstraintViolation, match=f"there already, as {known}"):
+    with pytest.raises(ConstraintViolation, match=f"exists already, as {known}"):
         db.tasks.decide(task, "summarise", concepts=[values])
     assert db.get(known).attributes == {"content": "By hand."}
     done = db.tasks.decide(task, "summarise", concepts=[{**values, "update": True}])
@@ -241,7 +241,7 @@ def test_a_task_is_shown_by_its_id_and_those_put_off_are_counted(
     db.tasks.decide(task, "later", reason="Ana is asked")
     postponed = db.tasks.postponed()
     assert postponed.tasks == 1
-    assert f"Put off until {postponed.until}: Ana is asked." in db.tasks.show(task).text
+    assert f"Postponed until {postponed.until}: Ana is asked." in db.tasks.show(task).text
     clock.turn(1.1)
     assert db.tasks.postponed().tasks == 0
     db.tasks.decide(task, "keep both", reason="two firms")
@@ -471,7 +471,8 @@ def test_elements_that_a_link_says_are_two_are_not_merged_or_asked_about(
         tx.define_predicate(predicate)
         tx.put_proposition(("Org", "ACME!"), predicate, ("Org", "Acme"))
     task = the_task(db)
-    with pytest.raises(ConstraintViolation, match=f"{predicate} Org 'Acme', so they are not one"):
+    refusal = f"{predicate} Org 'Acme', so they are not the same"
+    with pytest.raises(ConstraintViolation, match=refusal):
         db.tasks.decide(task, "merge", keep="A")
     assert orgs(db) == {"Acme", "ACME!"}
     with db.transaction() as tx:

@@ -26,7 +26,7 @@ from mycel.store.write.transaction import Transaction
 
 
 class BrokenError(Exception):
-    """The error when constraints do not allow the merge."""
+    """The error if constraints prevent the merge."""
 
     def __init__(self, conflicts: tuple[Conflict, ...]) -> None:
         super().__init__()
@@ -40,14 +40,14 @@ def broken_rule(label: str, message: str, code: str) -> Conflict:
 
 
 def constraint_conflict(label: str, message: str, rows: Sequence[Mapping[str, Any]]) -> Conflict:
-    """The conflict about a constraint that does not allow the merge."""
+    """The conflict about a constraint that prevents the merge."""
     identity = {"id": label}
     id_ = conflict_id("constraint", identity, "", (), message)
     return Conflict(id_, "constraint", identity, reason=message, rows=tuple(rows))
 
 
 def impossible_step(step: SchemaStep) -> Conflict:
-    """The conflict about a step of the merged schema that some rows do not allow."""
+    """The conflict about a step of the merged schema that some rows prevent."""
     payload = step.to_dict()
     message = f"{payload.get('entity', '')}: {payload.get('reason', '')}"
     rows = [
@@ -68,7 +68,7 @@ def first_obstacles(reached: ReachedState) -> list[Obstacle]:
 
 
 def is_too_few(error: MycelError) -> bool:
-    """True if a violation may only follow from an element that could not be written."""
+    """True if a violation may be only a consequence of an element that could not be written."""
     count, least = error.data.get("count"), error.data.get("min")
     return isinstance(count, int) and isinstance(least, int) and count < least
 
@@ -95,7 +95,7 @@ def violation_conflict(
     if str(data.get("constraint", "")).startswith("@card"):
         links = _links_from(tx, plan, here, numbers[-1], str(data["type"]))
         link_rows = [{"element": known, "label": label, **about} for label, known in links.items()]
-        # If there are too many links, only the links are at fault.
+        # If there are too many links, the conflict is only about the links.
         rows = [*(rows if is_too_few(error) else ()), *link_rows]
     return constraint_conflict(
         str(rows[0]["label"]) if rows else error.message, error.message, rows

@@ -35,7 +35,7 @@ def chosen(reader: Reader, id_: str) -> Choice:
 
 
 def undo(tx: Transaction, choice: Choice) -> None:
-    """Give an attribute the value that was not chosen. For united values, that is ours.
+    """Give an attribute the value that was not chosen; for united values, the value of our side.
 
     Raises:
         NotFound: the element is gone.

@@ -1,4 +1,4 @@
-"""The states of a merge whose source is no branch but a list of edits of an earlier state.
+"""The states of a merge whose source is a list of edits of an earlier state, not a branch.
 
 The earlier state is one of the target. An edit names an element by its natural key in that state,
 and gives its new content:
@@ -7,9 +7,9 @@ and gives its new content:
     {"link": {"subject": …, "predicate": P, "object": …}, "weight": 1.0, "attributes": {…}, …}
     {"concept" or "link": …, "removed": true}
 
-Attributes and metadata are given as a whole; a part that is left out stays unchanged. A missing
-element is created. The ends of a link are natural keys of concepts or links, from that state or
-from the edits.
+Attributes and metadata replace the old ones as a whole; a part that is left out stays unchanged. A
+missing element is created. The ends of a link are natural keys of concepts or links, from that
+state or from the edits.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class EditSides(MergeTarget):
         return self._ours_by_key.namesakes(concept.name)
 
     def matches(self, created: Iterable[int], joined: Mapping[int, int]) -> Mapping[int, int]:
-        """Empty: edits have no numbers of their own."""
+        """Empty: edits bring no numbers of another copy."""
         return {}
 
     def creations(
@@ -206,7 +206,7 @@ class EditSides(MergeTarget):
         self._edited[number] = _with(concept._replace(number=number, type=to[0], name=to[1]), edit)
 
     def _number_of(self, element: Concept | Proposition) -> int:
-        """The number of a new element: a new one, or that of an equal element of the target."""
+        """The number for a new element: that of an equal element of the target, or a new number."""
         there = self.holder(element) if isinstance(element, Concept) else self.link_at(element)
         if there is not None and not self._before.was_ever(there):
             return there
@@ -252,7 +252,7 @@ class EditSides(MergeTarget):
         return self._before.find_link(subject, predicate, object_)
 
     def _ends(self, key: Any, *, make: bool) -> tuple[int, str, int] | None:
-        """The ends and predicate of a link; None for a link to be removed that lacks an end."""
+        """The ends and predicate of a link; None if an edit removes a link that lacks an end."""
         if not isinstance(key, Mapping) or not {"subject", "predicate", "object"} <= key.keys():
             raise InvalidValueType(
                 "A link of an edit has no subject, predicate and object.",
@@ -270,7 +270,7 @@ class EditSides(MergeTarget):
             ends = self._ends(key, make=make)
             number = None if ends is None else self._link_number(*ends)
             if number is None and make:
-                raise NotFound("An end of a link is itself a link that was not there.")
+                raise NotFound("An end of a link is itself a link, and does not exist.")
             return number
         type_, name = _concept_key(key)
         known = self._numbers.get((type_, name))
@@ -357,7 +357,7 @@ def _check(edit: object) -> None:
         or not _is_weight(edit.get("weight", 1))
     ):
         raise InvalidValueType(
-            "An edit is an object with a concept or a link, and what became of it.",
+            "An edit is an object with a concept or a link, and the changes of it.",
             hint=f"Its parts are {', '.join(sorted(_PARTS))}; a weight is a number from 0 to 1.",
         )
 

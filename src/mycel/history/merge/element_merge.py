@@ -49,7 +49,7 @@ _REASONS: Final[dict[str, str]] = {
     "value": "Both sides gave it different values.",
     "text": "Both sides changed the same lines.",
     "array": "Both sides changed the same place of the list.",
-    "move_move": "Both sides gave it another place, and not the same one.",
+    "move_move": "Both sides moved it, to different places.",
     "element": "Both sides changed it, and elements are merged as a whole.",
 }
 
@@ -68,7 +68,7 @@ class MergeContext(NamedTuple):
     commits: tuple[str, str]
     """The commits that are merged: ours and theirs."""
     by_element: bool
-    """True if an element is merged as a whole, and not value by value."""
+    """True if an element is merged as a whole instead of value by value."""
 
 
 class ElementMerge:
@@ -78,7 +78,7 @@ class ElementMerge:
         self.conflicts: Final[list[Conflict]] = []
         self.choices: Final[list[Choice]] = []
         self.given: Final[set[Place]] = set()
-        """The places whose values were given in decisions."""
+        """The places whose values decisions gave."""
         self._context: Final = context
         self._versions: Final = versions
         self._identity: Final = identity_of(versions.element, context.names)
@@ -117,7 +117,7 @@ class ElementMerge:
         return with_values(ours, self._merged(old, values_of(ours), values_of(theirs)), ours.number)
 
     def _counts(self) -> bool:
-        """True if an attribute is a counter. Then two equal changes count twice."""
+        """True if an attribute is a counter, for which two equal changes count twice."""
         return "counter" in self._context.declared(self._kind).values()
 
     def choose_element(
@@ -246,7 +246,7 @@ class ElementMerge:
         else:
             verdict = newest(contest, "newest", self._evidence(key, "metadata"))
             if any(conflict.resolution is None for conflict in self.conflicts):
-                return verdict.value  # Metadata follows the choice made later.
+                return verdict.value  # Metadata is set later, by the choice.
         return self._choose("metadata", contest, verdict, decides=False)
 
     # Decisions.
@@ -380,7 +380,10 @@ def _without_metadata(values: Mapping[Place, Any]) -> Values:
 
 
 def _united(base: Any, ours: Any, theirs: Any) -> Any:
-    """The items of both sides, without those that either side removed; a single item as it was."""
+    """The items of both sides, without items that either side removed.
+
+    A single item stays a scalar.
+    """
     united = merge_sets(*(_value_list(side) for side in (base, ours, theirs)))
     if not united and ABSENT in (ours, theirs):
         return ABSENT

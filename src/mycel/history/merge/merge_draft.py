@@ -108,8 +108,7 @@ def apply_draft(tx: Transaction, draft: MergeDraft) -> ReachedState:
     """Write a draft to a transaction.
 
     Raises:
-        MovedError: the target has moved on since.
-        BrokenError: constraints do not allow it.
+        MovedError: the target has changed since. // BrokenError: constraints prevent it.
     """
     if tx.first_seq - 1 != draft.seq:
         raise MovedError
@@ -152,7 +151,7 @@ def apply_draft(tx: Transaction, draft: MergeDraft) -> ReachedState:
 
 
 def _purge(tx: Transaction, draft: MergeDraft, *, definitions: bool) -> None:
-    """Purge the elements that the source has purged: only definitions, or all others."""
+    """Purge the elements that the source has purged: only definitions, or only other elements."""
     for number in draft.plan.purges:
         live = tx.reader.element(number)
         is_definition = isinstance(live, Concept) and live.type in META_TYPES
@@ -179,7 +178,8 @@ def _settle_rows(tx: Transaction, draft: MergeDraft) -> None:
         live = None if goal.now is None else tx.reader.element(goal.now.number)
         if live is None or live.number not in draft.plan.overridden:
             continue
-        with suppress(MycelError):  # The row may only fit the merged schema, and is written later.
+        # The row may fit only the merged schema; it is then written later.
+        with suppress(MycelError):
             if goal.then is None:
                 tx.retire(live.id, reason=f"merge {draft.request.source}")
             else:
@@ -203,7 +203,7 @@ def _apply_schema(tx: Transaction, ours: Catalog, merged: Catalog) -> None:
 
 
 def _purge_mark(tx: Transaction, draft: MergeDraft) -> Iterator[marks.Mark]:
-    """The mark that passes on a purge of the source: of elements that the target never had."""
+    """The mark that passes on purges of the source: those of elements that the target never had."""
     if draft.purged_keys:
         tx.flush()
         left = draft.purged_keys - purges_since(tx.reader, draft.seq).keys.keys()
@@ -212,7 +212,7 @@ def _purge_mark(tx: Transaction, draft: MergeDraft) -> Iterator[marks.Mark]:
 
 
 def _matches(tx: Transaction, draft: MergeDraft, reached: ReachedState) -> Mapping[int, int]:
-    """The numbers of elements in the source, each with its present number here.
+    """The number of each element in the source, with its present number here.
 
     Purged elements are included: the source, or a copy that merges it, may still have them.
     """

@@ -26,7 +26,7 @@ class MergePlan(NamedTuple):
     schema: tuple[Catalog, Catalog] | None = None
     """The schema of the target and the merged schema, if they differ."""
     joined: Mapping[int, int] = {}
-    """Links that are joined with another link; and that link."""
+    """Each joined link, with the link that it was joined with."""
     ours: Mapping[int, Element] = {}
     """Elements of the target."""
     theirs: Mapping[int, Element] = {}
@@ -34,14 +34,14 @@ class MergePlan(NamedTuple):
     bases: Mapping[int, Base] = {}
     """Elements of the base."""
     overridden: frozenset[int] = frozenset()
-    """Elements for which a constraint was decided about."""
+    """Elements with a decision about a constraint."""
     given: frozenset[tuple[int, Place]] = frozenset()
-    """Pairs of element and place: a decision gave the value there."""
+    """Pairs of element and place whose value a decision gave."""
     extras: tuple[Element, ...] = ()
     """Definitions of declared types, with the attributes that the schema does not own."""
 
     def source_of(self, number: int) -> int:
-        """The number in the source of an element's values: its own, or that of a joined link."""
+        """The number in the source of the element, or joined link, that the values come from."""
         if number in self.theirs:
             return number
         return next(

@@ -1,8 +1,8 @@
 """Runs a merge: from a request to a commit, or to an open merge that waits for decisions.
 
-A merge is computed only from three states and the decisions so far. So an open merge keeps the
-commit of the source, the options and the decisions. It is computed again for each look at it. If
-the target has changed meanwhile, a decision about unchanged values stays in force.
+A merge is computed only from three states and the decisions so far. An open merge therefore keeps
+only the commit of the source, the options and the decisions, and is computed again for each access.
+If the target has changed meanwhile, a decision about unchanged values stays in force.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ from mycel.store.write.transaction import Transaction, rehearsal
 ATTEMPTS_MAX: Final = 2
 """The maximum number of times a merge is computed while others may write."""
 DECISIONS_MAX: Final = 5
-"""The maximum number of times a merge is read again because somebody else has decided about it."""
+"""The maximum number of times that a merge is read again because somebody else has changed it."""
 TURN_S_MAX: Final = 10.0
-"""The longest time for which computing a merge may keep others from writing."""
+"""The maximum time for which computing a merge may keep others from writing."""
 LISTED_MAX: Final = 5
 """The maximum number of conflicts that the message of an error lists."""
 
@@ -77,14 +77,14 @@ OpenReader = Callable[[str], AbstractContextManager[Reader]]
 
 
 class _LeftError(Exception):
-    """Ends a turn of the writer in which nothing is committed."""
+    """Raised to end a turn of the writer without a commit."""
 
     def __init__(self, outcome: Merge | MergeDraft, broken: tuple[Conflict, ...] = ()) -> None:
         super().__init__()
         self.outcome = outcome
         """The result, or a draft with undecided conflicts."""
         self.broken = broken
-        """The constraints that do not allow the merge."""
+        """The constraints that prevent the merge."""
 
 
 class _RewrittenError(Exception):
@@ -124,7 +124,7 @@ class Merging:
         return self._in_turn(work)
 
     def _in_turn(self, work: Callable[[], Merge]) -> Merge:
-        """Run a step on an open merge; start again if others have written it meanwhile."""
+        """Run a step on an open merge; start again if others have changed the merge meanwhile."""
         for _ in range(DECISIONS_MAX):
             try:
                 return work()
@@ -185,7 +185,7 @@ class Merging:
     def _with_broken(
         self, draft: MergeDraft, request: Request, broken: tuple[Conflict, ...], by: str
     ) -> MergeDraft:
-        """A draft with the constraints that do not allow it, each with the choices that would help.
+        """A draft with the constraints that prevent it, each with the choices that would help.
 
         A choice is tried for all of these constraints at once.
         """
@@ -194,7 +194,7 @@ class Merging:
             decided = (conflict._replace(resolution=Resolution(choice)) for conflict in broken)
             trial = self._draft(request.with_broken(tuple(decided)))
             try:
-                if trial.is_decided:  # Otherwise the choice only leads to other conflicts.
+                if trial.is_decided:  # Other choices would only lead to other conflicts.
                     self._try(trial, dry_run=True, by=by)
             except MovedError:
                 continue
@@ -274,8 +274,7 @@ class Merging:
         """Commit a draft.
 
         Raises:
-            MovedError: the target has moved on since.
-            BrokenError: constraints do not allow it.
+            MovedError: the target has changed since. // BrokenError: constraints prevent it.
         """
         message = _message(draft.request)
         if dry_run:
@@ -296,7 +295,7 @@ class Merging:
 
     def _write(self, tx: Transaction, draft: MergeDraft) -> int | None:
         """Write a draft as one commit. Returns its last entry; None if nothing changes."""
-        # It is written first, because a purge ends every open merge.
+        # The open merge is ended first, because a purge ends every open merge.
         if not end_merge(tx, draft.request.id, self._request_fields(draft.request)):
             raise _RewrittenError
         reached = apply_draft(tx, draft)
@@ -384,7 +383,7 @@ class Merging:
             raise ConstraintViolation(
                 f"{len(requests)} merges are open: "
                 f"{', '.join(request.id for request in requests)}.",
-                hint="Say which one: merge=….",
+                hint="Choose one with merge=….",
             )
         return requests[0]
 
@@ -423,7 +422,7 @@ class Merging:
             try:
                 self._try(draft, dry_run=True, by=by)
             except MovedError:
-                pass  # The commit computes it again.
+                pass  # `commit` computes the merge again.
             except BrokenError as broken:
                 draft = self._with_broken(draft, request, broken.conflicts, by)
         self._keep(draft)
@@ -496,18 +495,18 @@ def _message(request: Request) -> str:
 
 
 def _moved(request: Request, ours: str, plan: MergePlan) -> Iterator[str]:
-    """A warning if the target has changed since the last look at an open merge."""
+    """A warning if the target has changed since an open merge was last computed."""
     if not request.ours or request.ours == ours:
         return
     known = {conflict.id for conflict in plan.conflicts} | {choice.id for choice in plan.choices}
     lost = sum(resolution not in known for resolution in request.resolutions)
     decisions = "1 decision no longer applies" if lost == 1 else f"{lost} decisions no longer apply"
     message = f" {decisions}." if lost else ""
-    yield f"The target has moved on to {short(ours)}, and the merge was computed again.{message}"
+    yield f"The target has changed to {short(ours)}, and the merge was computed again.{message}"
 
 
 def expected_changes(plan: MergePlan, seq: int) -> Diff:
-    """The changes of the target that a plan leads to; a new element has its id in the source."""
+    """The changes of the target by a plan; a new element has its id in the source."""
     names: dict[int, Element] = dict(plan.names)
     before = names | {goal.now.number: goal.now for goal in plan.goals if goal.now is not None}
     changes = []

@@ -1,8 +1,8 @@
 """Finds the origins of the values that a merge takes over; its commit keeps them.
 
-A value of the source keeps its origin. A value made of both sides, such as a text or a set, gets
-the later of both origins. A value that was given as a decision has no origin of its own: it counts
-as written by the author of the merge commit.
+A value of the source keeps its origin. A value made from both sides, such as a text or a set, gets
+the later of both origins. A value that a decision gave has no origin of its own: it counts as
+written by the author of the merge commit.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Conflict(NamedTuple):
     merge: str = ""
     """The id of the open merge with this conflict."""
     refused: tuple[str, ...] = ()
-    """For a constraint: the choices that would break it again."""
+    """For a constraint: the choices that would still break it."""
 
     @property
     def label(self) -> str:
@@ -173,7 +173,7 @@ class Merge(NamedTuple):
     base: tuple[str, ...]
     """The newest common ancestors. If there are several, their values are combined."""
     diff: Diff
-    """The changes of the target; while the merge is open, without contested values."""
+    """The changes of the target; in an open merge, contested values are left out."""
     conflicts: tuple[Conflict, ...] = ()
     choices: tuple[Choice, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -211,7 +211,7 @@ class Merge(NamedTuple):
 def conflict_id(
     kind: str, identity: Mapping[str, Any], field: str, path: Sequence[str], *values: Any
 ) -> str:
-    """The id of a conflict: a hash of its place and values, so it is stable while these are."""
+    """The id of a conflict: a hash of its place and values, which is stable until these change."""
     parts = [kind, identity, field, list(path), [_value_list(value) for value in values]]
     return sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:ID_DIGITS]
 

@@ -1,11 +1,11 @@
-"""Plans a merge: what every element should become, and which conflicts come first.
+"""Plans a merge: the goal of every changed element, and the conflicts to decide first.
 
 1. Elements that the source has changed since the base are merged, one by one (`element_merge`).
    Links that were removed with an element stay if the element stays.
 2. If two elements would have one key, links are joined, and concepts are a conflict.
 3. If a link loses an end, it gets a placeholder as its end, or is a conflict.
 4. Definitions that are still used stay.
-5. Choices about rows that break a constraint replace what was merged.
+5. Choices about rows that break a constraint replace the merged rows.
 6. Each element that differs from the target is a goal (`history.state_steps`).
 
 All numbers are those of the target. A new element has a number from `NEW` on.
@@ -84,7 +84,7 @@ class Planner:
             by_element=by_element,
         )
         self._conflicts: Final[dict[str, Conflict]] = {}
-        """Conflicts by id: one may be found twice, since keys and links are settled again."""
+        """Conflicts by id; one may be found twice, because links are settled repeatedly."""
         self._choices: Final[list[Choice]] = []
         self._warnings: Final[list[str]] = []
         self._results: Final[dict[int, Element | None]] = {}
@@ -105,7 +105,7 @@ class Planner:
         self._placeholders: Final[dict[str, int]] = {}
         self._has_revived = False
         self._restored: Final[set[int]] = set()
-        """Elements of the target that get back values of a property that it had dropped."""
+        """Elements of the target that get back values of a property that the target had dropped."""
         self._schema: tuple[Catalog, Catalog] | None = None
         self._declared: set[tuple[str, str]] = set()
         """Definitions that the merged schema declares, if the schemas differ."""
@@ -134,7 +134,7 @@ class Planner:
         self._settle_loops()
         self._settle_keys()
         self._settle_links()
-        if self._has_revived:  # A restored end may have another's key.
+        if self._has_revived:  # A restored end may have the key of another element.
             self._settle_keys()
             self._settle_links()
         self._apply_overrides()
@@ -184,8 +184,8 @@ class Planner:
     def _leave_out_purged(self, numbers: Iterable[int]) -> None:
         """Leave out elements that the target has purged and the source has not touched since.
 
-        Otherwise a purged element would come back with one that stays: as its link, or as the end
-        of its link.
+        Otherwise a purged element would come back with an element that stays: as a link at it, or
+        as the other end of such a link.
         """
         purged = self._sides.purged_here({*numbers} & self._theirs.keys()) - self._ours.keys()
         if not self._restores:
@@ -282,8 +282,8 @@ class Planner:
     def _warn_of_lost_values(self) -> None:
         for type_, name in self._tell[-1].lost if self._tell else ():
             self._warnings.append(
-                f"{type_}.{name}: the values of the source go. The merged schema has no such"
-                " property, or one of another type."
+                f"{type_}.{name}: the values of the source are dropped. The merged schema has no"
+                " such property, or one of another type."
             )
 
     def _judge_schema(self, contest: SchemaContest) -> SchemaType | None:
@@ -303,8 +303,8 @@ class Planner:
         resolution = self._context.resolutions.get(id_)
         self._conflicts[id_] = Conflict(
             *(id_, "definition", identity, "schema", (), base, ours, theirs),
-            "Both sides changed this declaration, and the changes do not fit together."
-            f" It concerns {len(users)} rows of the target.",
+            f"Both sides changed this declaration, and the changes are incompatible. {len(users)}"
+            " rows of the target have this type.",
             None if number is None else f"C:{number}",
             rows=tuple(rows),
             resolution=resolution,
@@ -353,21 +353,21 @@ class Planner:
     def _forget(self, purged: Iterable[int]) -> None:
         """Drop elements of the source that the target has purged, with all links about them."""
         for number in sorted(purged):
-            message = "was purged here, and stays so. With restore_purged it would be added again."
+            message = "was purged here and stays purged; with restore_purged it is added again."
             if number in self._ours:
-                message = "leads to what was purged here in the source, and goes."
+                message = "leads to an element that was purged here, and is removed."
             self._warnings.append(f"{self._label(number)} {message}")
             self._results[number] = None
             self._purged.add(number)
 
     def _doom(self, purged: Iterable[int]) -> set[int]:
-        """Remove elements that the source has purged, with all links about them. Returns all."""
+        """Remove elements that the source has purged, and all links about them. Returns both."""
         numbers = [*purged]
         about = all_about(numbers, self._sides.ever_on)
         self._load((*numbers, *about))
         for number in about:
             self._warnings.append(
-                f"{self._label(number)} goes with what it refers to, which the source has purged."
+                f"{self._label(number)} is removed: the source has purged an element at its end."
             )
         self._results.update(dict.fromkeys((*numbers, *about)))
         self._purged.update(numbers, about)
@@ -396,7 +396,7 @@ class Planner:
 
     def _settle_keys(self) -> None:
         while self._settle_names():
-            pass  # A restored name may by now belong to another element.
+            pass  # A restored name may belong to another element now.
         while self._join_links():
             pass  # Links at two elements that became one may now have one place.
 
@@ -418,7 +418,7 @@ class Planner:
         return has_joined
 
     def _in_order(self, one: int, other: int, place: tuple[Any, ...]) -> tuple[int, int]:
-        """Two links in one place: the link to keep is first, by preference one of the target."""
+        """Two links in one place: the link to keep comes first, preferably one of the target."""
 
         def rank(number: int) -> tuple[bool, bool, int]:
             mine = self._versions(number).ours
@@ -429,7 +429,7 @@ class Planner:
         return first, second
 
     def _join(self, survivor: int, joined: int) -> None:
-        """Join two links as if both sides had made the same link, with the content of both."""
+        """Join two links as if both sides had made the same link, and merge their contents."""
 
         def origin(side: str, _: int, place: Place) -> Origin:
             return self._sides.origin(side, survivor if side == "ours" else joined, place)
@@ -456,7 +456,7 @@ class Planner:
         """Replace the end of a link by the link that it was joined with; drop equal ends."""
         ends = [new if end == old else end for end in link.ends]
         if ends[0] == ends[1]:
-            self._warnings.append(f"{self._label(number)} goes: its ends have become one link.")
+            self._warnings.append(f"{self._label(number)} is removed: its ends are one link now.")
             self._results[number] = None
             return
         values = values_of(link) | {SUBJECT: ends[0], OBJECT: ends[1]}
@@ -465,7 +465,7 @@ class Planner:
     # Links that would lead to themselves.
 
     def _settle_loops(self) -> None:
-        """Make conflicts about links that would lead to themselves, also by way of other links."""
+        """Make conflicts about links that would lead to themselves, also through other links."""
         for number, result in list(self._results.items()):
             if isinstance(result, Proposition):
                 loop = self._loop_from(number)
@@ -495,8 +495,8 @@ class Planner:
         asking = ElementMerge(self._context, self._versions(first))
         asking.choose_element(
             "move_move",
-            "Together, the changes of both sides would make it lead to itself. Choose a side: it"
-            " gets the ends that it has there, and so do the links by way of which it does.",
+            "Together, the changes of both sides would make it lead to itself. Choose a side:"
+            " this link, and the links on the way, get the ends that they have there.",
         )
         self._note(first, asking)
         self._contested.discard(first)  # Only its ends are contested.
@@ -554,9 +554,10 @@ class Planner:
         clash = ElementMerge(self._context, Versions(number, None, other, result))
         clash.choose_element(
             "key_clash",
-            f"Two elements would have this {key}: {other.id} of the target, and one that"
-            " the source has moved or made. Choose a side: both get the names that they have there,"
-            " and one that is not there goes. Or give the second one another name: value"
+            f"Two elements would have this {key}: {other.id} of the target, and an element that"
+            " the source has moved or made. Choose a side: both get the names that they have"
+            " there, and an element that does not exist there is removed. Or give the second"
+            " element another name: value"
             ' {"name": …}.',
         )
         (conflict,) = clash.conflicts
@@ -616,7 +617,7 @@ class Planner:
             self._results[number] = link._replace(object=f"C:{self._placeholder(end)}")
             self._warnings.append(
                 f"{self._label(number)}: its end was removed on the other side. The link is kept,"
-                " and heals when the concept is added."
+                " and gets its end back when the concept is added."
             )
             return True
         return self._orphan(number, missing)
@@ -659,14 +660,14 @@ class Planner:
         ends = " and ".join(self._label(end) for end in missing)
         element = orphan.choose_element(
             "orphan_link",
-            f"It leads to what the other side has removed: {ends}. Keep the link, and its ends come"
-            " back; or let it go with them.",
+            f"It leads to elements that the other side has removed: {ends}. Keep the link, which"
+            " restores its ends; or remove it with them.",
         )
         self._note(number, orphan)
         (conflict,) = orphan.conflicts
         if conflict.resolution is None or element is None:
             self._results[number] = None
-            return conflict.resolution is None  # Links about it are settled later.
+            return conflict.resolution is None  # Links about this link are settled later.
         self._results[number] = element
         self._has_revived = True
         for end in missing:
@@ -777,7 +778,7 @@ def _place(link: Proposition) -> tuple[Any, ...]:
 
 
 def _is_uri(concept: Concept) -> bool:
-    """True if the name of a concept is a URI by itself, for which the type does not matter."""
+    """True if the name of a concept is a URI, which identifies it without its type."""
     return concept.name.startswith(SCHEME) and concept.type != MISSING
 
 
@@ -787,7 +788,7 @@ def _key(concept: Concept) -> tuple[str, str]:
 
 
 def _named_like(concept: Concept, version: Element | None) -> Concept | None:
-    """A concept with the type and name of one of its versions; None without such a version."""
+    """The element with the type and name that it has in a version; None without such a version."""
     if not isinstance(version, Concept):
         return None
     return concept._replace(type=version.type, name=version.name)

@@ -30,17 +30,18 @@ class Request(NamedTuple):
     opened: int = 0
     """The time at which the merge was opened."""
     ours: str = ""
-    """The commit of the target at the last look."""
+    """The commit of the target when the merge was last computed."""
     by: str = ""
     edits: Sequence[Mapping[str, Any]] | None = None
     """Edits of an earlier state of the target, if the source is no branch."""
     schema: str | None = None
-    """The schema that the source of edits wants, if it differs from that of the state."""
+    """The schema that comes with the edits, if it differs from the schema of the state."""
     resolutions: Mapping[str, Resolution] = {}
     constraints: tuple[Conflict, ...] = ()
     """Constraints that a merge without conflicts has broken, with decisions."""
     version: int = 0
-    """The number of times that the merge was stored; it shows when two callers write at once."""
+    """The number of times that the merge was stored; it shows if another caller has written.
+    """
 
     @property
     def id(self) -> str:
@@ -50,7 +51,7 @@ class Request(NamedTuple):
     def with_broken(self, broken: Sequence[Conflict] = ()) -> Request:
         """The request with all constraints that are broken now, and with those already decided.
 
-        Other constraints are left out: trying the merge shows whether they are still broken.
+        Other constraints are left out: a trial of the merge shows whether they are still broken.
         """
         by_id = {
             constraint.id: constraint
@@ -91,7 +92,7 @@ def options(
     """
     if granularity not in ("key", "element"):
         raise ConstraintViolation(
-            f"{granularity!r} is no granularity of a merge.", hint="Use key or element."
+            f"{granularity!r} is not a granularity of a merge.", hint="Use key or element."
         )
     return check_policy(policy), tuple(trust or ()), granularity == "element", restore_purged
 
@@ -107,8 +108,7 @@ def decisions(
     """The decisions that a caller gives in one of several forms, by the id of the conflict.
 
     Raises:
-        ConstraintViolation: they have none of these forms, or the choice is a value and there is
-            none.
+        ConstraintViolation: they have none of these forms, or a choice lacks its value.
     """
     if isinstance(conflict, Conflict | Choice):
         return {conflict.id: _decision(choice or "", value)}
@@ -131,9 +131,9 @@ def decisions(
 def _decision(choice: str, value: Any = ABSENT) -> Resolution:
     if choice not in ("value", "lines"):
         return Resolution(choice)
-    if value is ABSENT:  # None is a value here: null, or no element.
+    if value is ABSENT:  # None is a valid value: null, or no element.
         raise ConstraintViolation(
-            f'The choice is "{choice}", and there is no value.',
+            f'The choice is "{choice}", but there is no value.',
             hint="Give it as `value`, or choose ours, theirs or base.",
         )
     return Resolution(choice, with_times_as_text(value))
@@ -143,14 +143,14 @@ def full_id(given: str, known: Sequence[str]) -> str:
     """The only id that begins with some characters.
 
     Raises:
-        NotFound: there is none, or there are several.
+        NotFound: no id begins with them, or several do.
     """
     matches = [id_ for id_ in known if id_.startswith(given)] if len(given) >= 4 else []
     if len(matches) != 1:
         raise NotFound(
             f"There is no conflict {given!r} in this merge.",
-            hint="db.merges.conflicts() (`mycel conflicts`) lists them; four characters of an id or"
-            " more are enough.",
+            hint="db.merges.conflicts() (`mycel conflicts`) lists them; the first four"
+            " characters of an id are enough if they are unique.",
         )
     return matches[0]
 
@@ -159,7 +159,7 @@ def check(resolution: Resolution, about: Conflict | Choice) -> None:
     """Refuse a decision that does not fit its conflict.
 
     Raises:
-        ConstraintViolation: it does not.
+        ConstraintViolation: it does not fit.
     """
     choice, value = resolution
     parts = about.parts if isinstance(about, Conflict) else 0
@@ -169,9 +169,9 @@ def check(resolution: Resolution, about: Conflict | Choice) -> None:
         or (choice == "lines" and not parts)
     ):
         raise ConstraintViolation(
-            f"{choice!r} is no choice for {about.label}.",
-            hint="Choose ours, theirs, base, or value with a value. There is no base if the common"
-            " ancestors disagree, and lines are for a text of several lines.",
+            f"{choice!r} is not a choice for {about.label}.",
+            hint="Choose ours, theirs, base, or value with a value. There is no base if the"
+            " common ancestors disagree; lines are only for a text of several lines.",
         )
     if isinstance(about, Conflict) and choice in about.refused:
         raise ConstraintViolation(

@@ -1,4 +1,6 @@
-"""Chooses between two values of one attribute, by rules in this order, each with its reason.
+"""Chooses between two values of one attribute by rules, and gives the reason.
+
+The first rule that applies wins:
 
     the policy that the caller gives for the attribute, or `@merge` of the schema
     an explicit `supersedes` in the metadata of one side
@@ -58,7 +60,7 @@ class Rules(NamedTuple):
     """Policies by `Type.attribute`, by `Type`, or under `*` for values that no other rule
     decides."""
     trust: Sequence[str] = ()
-    """The actors, the most trusted one first."""
+    """The actors, the most trusted first."""
 
     def word(self, type_or_predicate: str, attribute: str) -> str | None:
         """The policy that the caller gives for an attribute; None if there is none."""
@@ -100,7 +102,7 @@ def check_policy(policy: object) -> Mapping[str, str]:
     for key, word in ({"": given} if words is None else words).items():
         if not isinstance(key, str) or word not in WORDS:
             raise ConstraintViolation(
-                f"{word!r} is no policy of a merge.",
+                f"{word!r} is not a policy of a merge.",
                 hint=f"Use one of {', '.join(WORDS)}, for everything or in a mapping such as"
                 ' {"Person.age": "max", "*": "ask"}.',
             )
@@ -143,7 +145,7 @@ def by_policy(
 
 
 def newest(contest: Contest, rule: str, evidence: tuple[Evidence, Evidence]) -> Verdict:
-    """The value that was written last; at equal times, the one that sorts last."""
+    """The value that was written last; at equal times, the value that sorts last."""
     origins = [side.origin() for side in evidence]
     order = [
         (origin.time_us, repr(value))
@@ -155,9 +157,9 @@ def newest(contest: Contest, rule: str, evidence: tuple[Evidence, Evidence]) -> 
 
 
 def earliest(contest: Contest) -> Verdict | None:
-    """The earlier of two times at which something begins, or ends, to be valid.
+    """The earlier of two times at which an element begins, or ends, to hold.
 
-    So for a functional predicate, a new value begins when the value before it ends.
+    For a functional predicate, a new value thus begins when the value before it ends.
     """
     ours, theirs = (_time(value) for value in (contest.ours, contest.theirs))
     if ours is None or theirs is None or ours == theirs:
@@ -175,7 +177,9 @@ def _superseding(contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdi
     if flags[0] == flags[1]:
         return None
     at = flags.index(True)
-    return _of_side(contest, at, "supersedes", "Its metadata says that it supersedes the other.")
+    return _of_side(
+        contest, at, "supersedes", "Its metadata states that it supersedes the other value."
+    )
 
 
 def _names(evidence: Evidence, other: Any, commit: str) -> bool:
@@ -195,7 +199,7 @@ def _confident(contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict
     ours, theirs = (side.metadata.get("confidence", "") for side in evidence)
     if not _are_numbers(ours, theirs) or abs(ours - theirs) < CONFIDENCE_GAP - 1e-9:
         return None
-    reason = f"Its confidence is {max(ours, theirs)}, that of the other {min(ours, theirs)}."
+    reason = f"Its confidence is {max(ours, theirs)}, the other value has {min(ours, theirs)}."
     return _of_side(contest, int(theirs > ours), "confidence", reason)
 
 

@@ -111,7 +111,7 @@ def _merged(
 
 
 def _same_properties(ours: SchemaType, theirs: SchemaType) -> Mapping[int, int]:
-    """For properties with the same name and type but another id in the target: the ids there.
+    """The ids in the target of properties with the same name and type but different ids.
 
     A side that replaced a property by one of another type gave the new property an id of its own.
     """
@@ -132,7 +132,7 @@ def _place(prop: Property) -> tuple[Any, ...]:
 
 
 def _with_numbers(declared: SchemaType, numbers: Mapping[int, int]) -> SchemaType:
-    """A declaration in which some properties get other ids."""
+    """A declaration with other ids for some properties."""
     if not numbers:
         return declared
     properties = (
@@ -184,7 +184,7 @@ def _property_names(
 
 
 def _in_names(declared: SchemaType, names: Mapping[int, str]) -> SchemaType:
-    """A declaration in which properties get other names, also inside constraints."""
+    """A declaration with other names for some properties, also inside constraints."""
     now = {prop.name: names[prop.prop_id] for prop in declared.properties}
     if all(name == old for old, name in now.items()):
         return declared
@@ -386,7 +386,7 @@ class _RowNames(NamedTuple):
     new: frozenset[str]
     """The properties of the merged schema that the state lacks."""
     replaced: frozenset[str]
-    """The properties whose name, and so whose values, go to a property with another id."""
+    """The properties whose name, and thus whose values, go to a property with another id."""
 
 
 def _keeps_values(declared: Property, later: Property | None, *, is_open: bool) -> bool:
@@ -397,8 +397,8 @@ def _keeps_values(declared: Property, later: Property | None, *, is_open: bool) 
 class Renames:
     """The names that types and properties of one state have in the merged schema.
 
-    Rows get the default of a property that is required there. They lose the values of a property
-    that is missing there, or that has another type there.
+    Rows get the default of a property that the merged schema requires. They lose the values of a
+    property that is missing in the merged schema, or that has another type there.
     """
 
     def __init__(self, state: Catalog, merged: Catalog) -> None:

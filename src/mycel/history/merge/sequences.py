@@ -16,8 +16,10 @@ from typing import Final, NamedTuple
 from mycel.model import allowance
 
 WORK_MAX: Final = 2_000_000
-"""The limit of one comparison, as equal items times items; reaching it takes a fifth of a
-second."""
+"""The limit of one comparison: the product of the numbers of equal items.
+
+Reaching it takes a fifth of a second.
+"""
 
 
 class Region(NamedTuple):
@@ -34,7 +36,7 @@ class Region(NamedTuple):
 
     @property
     def merged(self) -> tuple[str, ...] | None:
-        """The items if one side alone changed the region, or both alike; otherwise None."""
+        """The merged items if one side alone changed the region, or both alike; otherwise None."""
         if self.theirs in (self.base, self.ours):
             return self.ours
         return self.theirs if self.ours == self.base else None
@@ -146,11 +148,12 @@ def _without_ends(
 def _anchors(
     old: tuple[str, ...], counts: Mapping[str, int], new: tuple[str, ...]
 ) -> list[tuple[int, int]]:
-    """The longest sequence of items that occur once in both, in the same order; as positions."""
+    """The positions of the longest common sequence of items that occur once on both sides."""
     before = Counter(old)
     places = {line: at for at, line in enumerate(new) if counts[line] == before[line] == 1}
     ends: list[int] = []
-    rows: list[tuple[int, int, int]] = []  # Positions in old and new, pair before.
+    # Each entry: the positions in old and new, and the pair before it.
+    rows: list[tuple[int, int, int]] = []
     last: list[int] = []
     for at, line in enumerate(old):
         there = places.get(line)

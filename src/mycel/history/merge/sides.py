@@ -117,13 +117,13 @@ class BranchSides(MergeTarget):
             self._alignment.learn(there, here)
         self._alignment.match_purged(self._touched_here)
         self._alignment.match_again(self._touched_here)
-        # This matches all of them before a single number is looked up.
+        # All elements are matched before the first number is looked up.
         self._alignment.numbers(since.numbers | parted)
         maybe_changed = {*self._alignment.numbers(changed), *self._alignment.renewed}
         self._bases: Final[list[ReadElements]] = []
         for copy, seq in self.lineage.bases:
-            # `own` has the elements that the ancestor had changed: the source may not have the
-            # changes.
+            # `own` has the elements that the ancestor had changed, because the source may lack
+            # these changes.
             reading, own = self._ancestor(copy, seq)
             self._bases.append(reading)
             maybe_changed |= own
@@ -138,9 +138,9 @@ class BranchSides(MergeTarget):
     def _part_purged(self) -> set[int]:
         """Part elements of the target that a merge made of two, of which the source purged one.
 
-        Nobody can tell the contents of the two apart. So the element is purged here, with all links
-        about it, and the other half comes again from the source. Returns the known numbers of the
-        other halves.
+        The contents of the two cannot be told apart. The element is therefore purged here, with all
+        links about it, and the other half is taken again from the source. Returns the known numbers
+        of the other halves.
         """
         our_creations, their_creations = self._creations
         purged_there = our_creations.numbers(their_creations.unknown_purges(our_creations))
@@ -229,7 +229,7 @@ class BranchSides(MergeTarget):
         gains: dict[int, set[bytes]] = {}
         by_number = dict(their_creations.by_number)
         matches = self._alignment.matches().items()
-        # An old element that comes back under another key may get another number too.
+        # A restored old element with another key may get another number too.
         moved = {there for there, here in matches if there != here}
         old = self._alignment.stored(self._theirs, (here for here in created if here < NEW))
         moved |= {element.number for element in old.values()}
@@ -483,8 +483,8 @@ def _unseen(
         by = next((by for by, entries in commits.items() if entry in entries), None)
         return by not in merges and key not in (meanwhile if by is None else ever)
 
-    # Elements that the first copy has not merged began in the second after the last merge. A key
-    # that a purged element had only before then is free: another element may have it now.
+    # Elements that the first copy has not merged began in the second copy after the last merge. A
+    # key that a purged element had only before that merge is free: another element may have it now.
     return purges_since(first, seen[0], max((shared, *merges)), counts)
 
 

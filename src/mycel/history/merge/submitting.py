@@ -1,4 +1,4 @@
-"""Merges edits at once: they are committed, or refused with their conflicts.
+"""Merges edits in one step: they are committed, or refused with their conflicts.
 
 No merge stays open. A caller may write more in the same transaction, such as the outcome of a
 submission.
@@ -23,7 +23,9 @@ ATTEMPTS_MAX: Final = 2
 """The maximum number of times a merge is computed while others may write."""
 
 Keep = Callable[[Transaction, "Submitted"], None]
-"""A function that writes more in the transaction of a commit; raising an error gives all up."""
+"""A function that writes more in the transaction of a commit; if it raises an error, all is rolled
+back.
+"""
 
 
 class StaleBaseError(Exception):
@@ -86,7 +88,7 @@ class Submitting(Merging):
             return error.outcome
 
     def conflicts_of(self, request: Request) -> tuple[Conflict, ...]:
-        """The conflicts that edits have now; constraints are only checked at the commit."""
+        """The present conflicts of edits; constraints are only checked at the commit."""
         return self._draft(request).conflicts
 
     def preview(self, request: Request) -> tuple[Submitted, Diff]:
@@ -123,7 +125,7 @@ class Submitting(Merging):
 
 
 class _RefusedError(Exception):
-    """Ends a transaction that must not write anything."""
+    """Raised to end a transaction that must not write anything."""
 
     def __init__(self, outcome: Submitted) -> None:
         super().__init__()

@@ -1,7 +1,8 @@
 """Merges one value in three versions: objects by key, lists by item, texts by line.
 
-If only one side has changed a value, that side is taken. If both have changed it in different ways,
-it is *contested*, and a judge decides (`rules`, or a person). This module knows nothing of graphs.
+If only one side has changed a value, the value of that side is taken. If both sides have changed it
+in different ways, the value is *contested*, and a judge decides (`rules`, or a person). This module
+knows nothing of graphs.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ def _united(region: Region) -> list[str]:
     base, ours, theirs = map(set, region)
     common = [key for key in region.base if key in ours and key in theirs]
     added = [ours - base, theirs - base]
-    if not all(added):  # Only one side has added items: its order counts.
+    if not all(added):  # If only one side has added items, its order counts.
         side = region.ours if added[0] else region.theirs
         return [*common, *(key for key in side if key not in base)]
     return [*common, *sorted(added[0] | added[1])]
@@ -174,7 +175,7 @@ def with_lines(contest: Contest, given: Sequence[str]) -> str:
 
 
 def _ended(merged: str, base: Lines, ours: Lines, theirs: Lines) -> str:
-    """A merged text with the right end of its last line."""
+    """A merged text whose last line has a line end only where it should."""
     is_ended = settle(base.is_ended, ours.is_ended, theirs.is_ended, lambda: True)
     return merged if is_ended else _without_end(merged)
 
@@ -184,7 +185,7 @@ def _is_ended(text: str) -> bool:
 
 
 class Lines(NamedTuple):
-    """The lines of a text, each with a line end; and whether the last one really has it."""
+    """The lines of a text, each with a line end, and True if the last line really has one."""
 
     lines: tuple[str, ...]
     is_ended: bool | None
@@ -192,7 +193,10 @@ class Lines(NamedTuple):
 
 
 def _lines(text: str) -> Lines:
-    """The lines of a text. The last one gets a line end, so a further line does not change it."""
+    """The lines of a text.
+
+    The last line gets a line end, so that a further line does not change it.
+    """
     lines = text.splitlines(keepends=True)
     if not lines:
         return Lines((), None)

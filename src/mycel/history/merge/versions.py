@@ -21,7 +21,7 @@ SUBJECT, OBJECT, WEIGHT = ("subject", ""), ("object", ""), ("weight", "")
 
 
 class Base:
-    """An element in the base: as one base has it, or the values on which several bases agree."""
+    """An element in the base: one version, or the values on which several bases agree."""
 
     __slots__ = ("_values", "element")
 
@@ -128,7 +128,10 @@ def with_values(element: Element, values: Mapping[Place, Any], number: int) -> E
 
 
 def _end(number: int, old: str) -> str:
-    """The id of an end. For a link only the number counts, so its predicate may be any."""
+    """The id of an end.
+
+    Only the number of a link counts, so the predicate in its id is arbitrary.
+    """
     if ids.parse_id(old) == number:
         return old
     return ids.concept_id(number) if ids.is_concept(number) else ids.link_id(number, "link")
