@@ -21,6 +21,7 @@ from mycel.errors import (
     Unsupported,
     VersionConflict,
 )
+from mycel.knowledge.node_values import NewRelation
 from mycel.remote import pages
 from mycel.remote.copying import PARTIAL, clone, pull, push
 from mycel.remote.http_client import HttpClient
@@ -56,6 +57,9 @@ def shop(team: Team) -> Team:
         know.add("n5", content="again")
         know.add("missing", content="found")
         know.update("n7", content="changed", metadata={"archived_at": "2026-01-01T00:00:00Z"})
+        for begins in ("2019-01-01", "2024-01-01"):
+            dates = {"valid_from": begins, "valid_until": f"{begins[:3]}9-09-09"}
+            know.remember([], [NewRelation("n12", "next", "n13", metadata=dates)])
         db.schema.apply("node Part { name: String @key\n size: I32 @index }")
         db.write(lambda tx: tx.put_concept("Part", "bolt", {"name": "bolt", "size": 3}))
         db.write(lambda tx: tx.update(("Part", "bolt"), attributes={"size": 4}))
@@ -103,6 +107,10 @@ def test_a_clone_is_exact_and_goes_on_where_it_was_cut(
             assert copy.search("changed") == original.search("changed")
             find = 'FIND(?p.attributes.size) WHERE { ?p {type: "Part", name: "bolt"} }'
             assert copy.execute(find).value == original.execute(find).value == [4]
+            for year, found in ((2018, 0), (2019, 1), (2020, 0), (2024, 1)):
+                find = f'FIND(COUNT(?l)) FOR TIME "{year}-02-02" WHERE {{ ?l (?a, "next", ?b)'
+                find += ' FILTER(?a.name == "concept://shop/n12") }'
+                assert copy.execute(find).value == original.execute(find).value == found
 
 
 def test_a_pull_brings_what_is_missing_and_nothing_else(
