@@ -438,17 +438,17 @@ _COMPARED_CHARACTERS_MAX = 120
 """Longer names are not compared, because the time grows with the product of both lengths."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """A sentence with the closest known names; empty if none is close.
 
     >>> did_you_mean("drug", ["Drug", "Symptom"])
     "Did you mean 'Drug'?"
     """
-    close = close_names(name, known)
+    close = close_names(name, names)
     return f"Did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
-def close_names(name: str, known: Iterable[str]) -> list[str]:
+def close_names(name: str, names: Iterable[str]) -> list[str]:
     """Up to three known names similar to a name: in another case, misspelled, or containing it.
 
     >>> close_names("mozart", ["Salieri", "Wolfgang Amadeus Mozart"])
@@ -458,7 +458,7 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
         return []
     folded = {
         candidate.casefold(): candidate
-        for candidate in known
+        for candidate in names
         if len(candidate) <= _COMPARED_CHARACTERS_MAX
     }
     key = name.casefold()

@@ -136,11 +136,11 @@ def found_from(home: Path, folder: Path, *, above: bool = True) -> Owner | None:
 
     A linked worktree of Git without a workspace has that of its main worktree.
     """
-    known = {owner.folder: owner for owner in owners(home)}
-    moved = _moved(home, known.values())
+    owners_by_folder = {owner.folder: owner for owner in owners(home)}
+    moved = _moved(home, owners_by_folder.values())
     for parent in (folder, *folder.parents) if above else (folder,):
-        if parent in known:
-            return known[parent]
+        if parent in owners_by_folder:
+            return owners_by_folder[parent]
         if moved and (owner := moved.get(_identity(parent))) is not None:
             claim(home, Owner(owner.workspace, parent))
             return Owner(owner.workspace, parent)
@@ -165,10 +165,10 @@ def _identity(folder: Path) -> str:
     return f"{status.st_dev}:{status.st_ino}:{marker.st_mtime_ns}"
 
 
-def _moved(home: Path, known: Iterable[Owner]) -> dict[str, Owner]:
+def _moved(home: Path, candidates: Iterable[Owner]) -> dict[str, Owner]:
     """The owners whose folder is no longer at its path, by the identity of the folder."""
     moved = {}
-    for owner in known:
+    for owner in candidates:
         with suppress(OSError):
             identity = read_bounded(_inode_of(home, owner.workspace), _INODE_BYTES_MAX).decode()
             if identity and identity != _identity(owner.folder) and not owner.folder.exists():
@@ -312,5 +312,5 @@ def left_behind(home: Path, folder: Path) -> list[Owner]:
     Workspaces with the name of the folder come first.
     """
     orphans = [owner for owner in owners(home) if not owner.folder.exists()]
-    there = [owner for owner in orphans if database_of(home, owner.workspace).exists()]
-    return sorted(there, key=lambda owner: owner.folder.name != folder.name)
+    present = [owner for owner in orphans if database_of(home, owner.workspace).exists()]
+    return sorted(present, key=lambda owner: owner.folder.name != folder.name)

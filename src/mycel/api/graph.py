@@ -620,8 +620,8 @@ class Graph(GraphView):
         with self.branches.reading(name) as reader:
             seq = entry_at(reader, moment) if moment else reader.head().seq
             commit = commits.commit_at(reader, seq)
-        how = policy, trust, granularity, restore_purged
-        return self.merges.merge_commit(name, commit, how, None, by, message, dry_run=dry_run)
+        options = policy, trust, granularity, restore_purged
+        return self.merges.merge_commit(name, commit, options, None, by, message, dry_run=dry_run)
 
     # Proofs, checks and copies.
 

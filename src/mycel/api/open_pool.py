@@ -135,8 +135,8 @@ class OpenPool(Generic[Opened]):
         """End one use."""
         closing: list[Opened] = []
         with self._changed:
-            known = (*self._entries.values(), *self._discarded)
-            entry = next(entry for entry in known if entry.value is value)
+            entries = (*self._entries.values(), *self._discarded)
+            entry = next(entry for entry in entries if entry.value is value)
             entry.users -= 1
             entry.unused_since = monotonic()
             if entry in self._discarded:

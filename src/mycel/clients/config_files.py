@@ -76,11 +76,11 @@ def draft(client: Client, server: Server, *, replace: bool = False) -> ConfigDra
     before = _read(client)
     servers = _servers(client, _parse(client, before))
     name = _name(client, server, servers)
-    there = servers.get(name)
-    elsewhere = _elsewhere(there, server)
+    stored = servers.get(name)
+    elsewhere = _elsewhere(stored, server)
     if elsewhere is not None and not replace:
         raise _name_taken_error(client, name, elsewhere)
-    command = server.command(client, _command(there) if elsewhere is None else ())
+    command = server.command(client, _command(stored) if elsewhere is None else ())
     after = _after(client, name, command, before)
     return ConfigDraft(client, name, before, after, elsewhere)
 
@@ -111,8 +111,8 @@ def preview(client: Client, server: Server) -> tuple[str, list[str]]:
     except MycelError:
         servers = {}  # The user can write the entry by hand.
     name = _name(client, server, servers)
-    there = servers.get(name)
-    options = _command(there) if _elsewhere(there, server) is None else ()
+    stored = servers.get(name)
+    options = _command(stored) if _elsewhere(stored, server) is None else ()
     return name, server.command(client, options)
 
 
@@ -172,11 +172,11 @@ def _after(client: Client, name: str, command: Sequence[str], before: str | None
         return client.snippet(name, command)
     config = _parse(client, before)
     servers = _servers(client, config)
-    there, entry = servers.get(name), client.entry(command)
+    stored, entry = servers.get(name), client.entry(command)
     ours = {key: value for key, value in entry.items() if key in _OURS}
-    if isinstance(there, dict) and {key: there[key] for key in _OURS if key in there} == ours:
+    if isinstance(stored, dict) and {key: stored[key] for key in _OURS if key in stored} == ours:
         return before
-    others = {k: v for k, v in there.items() if k not in _OURS} if isinstance(there, dict) else {}
+    others = {k: v for k, v in stored.items() if k not in _OURS} if isinstance(stored, dict) else {}
     servers[name] = entry | others
     if client.is_toml:
         return _toml_after(client, name, entry, before, config)
@@ -380,8 +380,8 @@ def registered(client: Client) -> list[Registered]:
     except OSError as error:
         return [Registered(client, trouble=f"cannot be read: {error.strerror}")]
     except ValueError as error:
-        how = "read" if isinstance(error, NoPlainFile) else "parsed"
-        return [Registered(client, trouble=f"cannot be {how}: {reason_of(error)}")]
+        verb = "read" if isinstance(error, NoPlainFile) else "parsed"
+        return [Registered(client, trouble=f"cannot be {verb}: {reason_of(error)}")]
     servers = config.get(client.key) if isinstance(config, dict) else None
     if not isinstance(servers, dict):
         return []

@@ -288,17 +288,17 @@ def write_changes(changes: Iterable[FileChange]) -> list[Path]:
     record = _record()
     written: list[Path] = []
     for change in _by_file(changes):
-        known = record.get(str(change.path))
+        recorded = record.get(str(change.path))
         if change.is_change:
             config_files.replace_text(change.path, change.after)
             written.append(change.path)
-        elif known is None:
+        elif recorded is None:
             continue  # The file existed before Mycel was installed, so it belongs to the user.
         before = change.before
-        if known is not None and known["after"] == _digest(before):
-            before = known["before"]
-        elif known is not None:
-            first = known["before"]
+        if recorded is not None and recorded["after"] == _digest(before):
+            before = recorded["before"]
+        elif recorded is not None:
+            first = recorded["before"]
             before = _without_ours(change.path, change.client, before or "", first)
         record[str(change.path)] = {
             "client": change.client,

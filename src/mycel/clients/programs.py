@@ -352,7 +352,7 @@ def _lines(
         told_variable = f" --bearer-token-env-var {token_variable}"
         # The form of an environment variable in Cursor and VS Code.
         headers = {"headers": {"Authorization": f"Bearer ${{env:{token_variable}}}"}}
-    there = json.dumps({"mcpServers": {NAME: {"url": url, **headers}}})
+    wire = json.dumps({"mcpServers": {NAME: {"url": url, **headers}}})
     entry = {"command": command[0], "args": [*command[1:]]}
     started = json.dumps({"mcpServers": {shared_name: entry}})
     yield "Claude Code:"
@@ -360,7 +360,7 @@ def _lines(
     yield "Claude Desktop, in claude_desktop_config.json (Settings, Developer, Edit Config):"
     yield f"  {started}"
     yield "Cursor, in .cursor/mcp.json:"
-    yield f"  {there}"
+    yield f"  {wire}"
     yield "VS Code:"
     added = json.dumps({"name": NAME, "type": "http", "url": url, **headers})
     yield f"  code --add-mcp {shlex.quote(added)}"

@@ -42,8 +42,8 @@ _AGAIN: Final = (408, 425, 429)
 class _AgainError(Exception):
     """A failure after which another attempt may succeed, and the pause that the server asks for."""
 
-    def __init__(self, what: str, after_s: float | None = None) -> None:
-        super().__init__(what)
+    def __init__(self, message: str, after_s: float | None = None) -> None:
+        super().__init__(message)
         self.after_s = after_s
 
 
@@ -162,9 +162,9 @@ class EmbeddingEndpoint:
             raise self._failed("did not answer with one vector for each text")
         return vectors
 
-    def _failed(self, what: str) -> EmbedderFailed:
+    def _failed(self, problem: str) -> EmbedderFailed:
         return EmbedderFailed(
-            f"The embedder {self.name!r} {what}.",
+            f"The embedder {self.name!r} {problem}.",
             hint=f"Check that the server runs and has the model; a key goes into {KEY_VARIABLE}.",
         )
 

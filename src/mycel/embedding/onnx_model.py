@@ -89,14 +89,14 @@ class OnnxModel:
         session, tokenizer = self._loaded
         encoded = tokenizer.encode_batch(texts)
         mask = np.array([encoding.attention_mask for encoding in encoded], np.int64)
-        given = {
+        inputs = {
             "input_ids": np.array([encoding.ids for encoding in encoded], np.int64),
             "attention_mask": mask,
             "token_type_ids": np.array([encoding.type_ids for encoding in encoded], np.int64),
         }
         names = [input_.name for input_ in session.get_inputs()]
         try:
-            (out, *_) = session.run(None, {name: given[name] for name in names})
+            (out, *_) = session.run(None, {name: inputs[name] for name in names})
         except Exception as error:
             raise self._failed(f"failed: {type(error).__name__}") from error
         vectors: NDArray[np.float32] = np.asarray(out, np.float32)
@@ -146,8 +146,8 @@ class OnnxModel:
             return None
         return content.get(key) if isinstance(content, dict) else None
 
-    def _failed(self, what: str) -> EmbedderFailed:
+    def _failed(self, problem: str) -> EmbedderFailed:
         return EmbedderFailed(
-            f"The model {str(self._file)!r} {what}.",
+            f"The model {str(self._file)!r} {problem}.",
             hint="Export it again as an ONNX sentence model, with the tokenizer.json beside it.",
         )

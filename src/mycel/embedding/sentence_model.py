@@ -67,16 +67,16 @@ class SentenceModel:
         return unit(vectors)
 
     def _vector(self, pieces: NDArray[np.integer]) -> NDArray[np.float32]:
-        known = pieces[pieces >= _SPECIAL_PIECES][:PIECES_MAX].astype(np.int64) + _SHIFT
-        tokens = np.concatenate(([_BEGINS], known, [_ENDS]))[None]
-        given = {
+        token_ids = pieces[pieces >= _SPECIAL_PIECES][:PIECES_MAX].astype(np.int64) + _SHIFT
+        tokens = np.concatenate(([_BEGINS], token_ids, [_ENDS]))[None]
+        inputs = {
             "input_ids": tokens,
             "attention_mask": np.ones_like(tokens),
             "token_type_ids": np.zeros_like(tokens),
         }
         session = self._session
         try:
-            (out, *_) = session.run(None, given)
+            (out, *_) = session.run(None, inputs)
         except Exception as error:
             raise self._failed(f"failed: {type(error).__name__}") from error
         vector: NDArray[np.float32] = np.asarray(out, np.float32)[0].mean(axis=0)
@@ -102,9 +102,9 @@ class SentenceModel:
         except Exception as error:
             raise self._failed(f"cannot be loaded: {type(error).__name__}") from error
 
-    def _failed(self, what: str) -> EmbedderFailed:
+    def _failed(self, problem: str) -> EmbedderFailed:
         return EmbedderFailed(
-            f"The sentence model {str(self._path)!r} {what}.",
+            f"The sentence model {str(self._path)!r} {problem}.",
             hint="Install mycel[notes] again; searches use the model inside the package meanwhile.",
         )
 

@@ -149,8 +149,8 @@ class StaticModel:
             return 0.0
         weights = self.token_weights([number for word in words for number in word])
         weights = np.maximum.reduceat(weights, np.cumsum([0, *map(len, words[:-1])]))
-        known = weights[[self._is_known(word) for word in words]].sum() / weights.sum()
-        return min(float(known) / _KNOWN_SHARE, 1.0)
+        known_weight = weights[[self._is_known(word) for word in words]].sum() / weights.sum()
+        return min(float(known_weight) / _KNOWN_SHARE, 1.0)
 
     def _is_known(self, word: Sequence[int]) -> bool:
         first, *others = (self.pieces[number].removeprefix("##") for number in word)
@@ -197,9 +197,9 @@ class StaticModel:
         text = text[:TEXT_CHARACTERS_MAX].lower()
         if not text.isascii():
             text = unicodedata.normalize("NFD", text).translate(_WITHOUT_ACCENTS)
-        known = self._known
+        cache = self._known
         for word in _WORD.findall(text):
-            pieces = known.get(word)
+            pieces = cache.get(word)
             yield self._pieces(word) if pieces is None else pieces
 
     def _pieces(self, word: str) -> tuple[int, ...]:

@@ -56,9 +56,9 @@ def checked_vectors(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.floa
         ) from error
 
 
-def _checked(embedder: Embedder, given: Any, count: int) -> NDArray[np.float32]:
+def _checked(embedder: Embedder, output: Any, count: int) -> NDArray[np.float32]:
     try:
-        vectors = np.asarray(given if isinstance(given, np.ndarray) else list(given), np.float32)
+        vectors = np.asarray(output if isinstance(output, np.ndarray) else list(output), np.float32)
     except (TypeError, ValueError):
         vectors = np.zeros(0, np.float32)
     if vectors.shape != (count, embedder.dimensions):

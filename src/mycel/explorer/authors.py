@@ -61,8 +61,8 @@ def touched(
 
 def _all(scene: Scene, span: WritingSpan, limit: int) -> JsonObject:
     numbers = authorship.concepts_written(scene.reader, span)
-    there = {line.number: line for line in outline.concepts_among(scene.reader, numbers)}
-    nodes = [number for number in numbers if number in there and _is_node(scene, there[number])]
+    lines = {line.number: line for line in outline.concepts_among(scene.reader, numbers)}
+    nodes = [number for number in numbers if number in lines and _is_node(scene, lines[number])]
     cards = scene.cards.all(nodes[:limit])
     return scene.answer(nodes=[card["id"] for card in cards], links=[], total=len(nodes))
 

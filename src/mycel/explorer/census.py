@@ -164,11 +164,11 @@ class Census:
     def links_between(self, grouping: Grouping, reader: Reader) -> Counter[tuple[int, int]]:
         """The links between groups; the reader shows the state of this census."""
         if grouping.links is None:
-            of, there = grouping.of, self.folder_of
+            of, folders = grouping.of, self.folder_of
             grouping.links = Counter(
                 (of[s >> 1], of[o >> 1])
                 for s, _, o in outline.links(reader)
-                if not (s | o) & 1 and there[s >> 1] and there[o >> 1]
+                if not (s | o) & 1 and folders[s >> 1] and folders[o >> 1]
             )
         return grouping.links
 
@@ -312,10 +312,10 @@ class Census:
             for link in (*old.values(), *new.values())
             if link.predicate == self._membership and not link.subject & 1
         }
-        known = [number for number in moving if self._is_node(number)]
-        if known:
-            old |= {link.number: link for link in outline.links_at(before, known)}
-            new |= {link.number: link for link in outline.links_at(reader, known)}
+        moved = [number for number in moving if self._is_node(number)]
+        if moved:
+            old |= {link.number: link for link in outline.links_at(before, moved)}
+            new |= {link.number: link for link in outline.links_at(reader, moved)}
         entering = [lines[number] for number in moving if number in lines]
         entering += outline.concepts_among(reader, moving - lines.keys()) if moving else ()
         for link in old.values():

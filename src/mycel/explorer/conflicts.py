@@ -53,7 +53,7 @@ def _merge(scene: Scene, merge: Merge) -> JsonObject:
     return payload
 
 
-def act(db: Graph, action: str, given: Mapping[str, Any]) -> str | None:
+def act(db: Graph, action: str, values: Mapping[str, Any]) -> str | None:
     """Decide conflicts, commit a merge or abort it; returns the new commit, if any.
 
     Raises:
@@ -62,11 +62,11 @@ def act(db: Graph, action: str, given: Mapping[str, Any]) -> str | None:
     """
     match action:
         case "resolve":
-            db.merges.resolve(given["resolutions"], merge=given["merge"])
+            db.merges.resolve(values["resolutions"], merge=values["merge"])
         case "commit":
-            return db.merges.commit(given["merge"], message=given["message"]).commit
+            return db.merges.commit(values["merge"], message=values["message"]).commit
         case _:
-            db.merges.abort(given["merge"])
+            db.merges.abort(values["merge"])
     return None
 
 

@@ -340,26 +340,26 @@ class Explorer:
             OrderedDict()
         )
 
-    def view(self, name: str, given: Mapping[str, Any]) -> JsonObject:
+    def view(self, name: str, arguments: Mapping[str, Any]) -> JsonObject:
         """The answer of a view.
 
         Raises:
             NotFound: there is no such view.
             MycelError: a parameter is wrong, or names nothing.
         """
-        known = VIEWS.get(name)
-        if known is None:
+        view = VIEWS.get(name)
+        if view is None:
             raise NotFound(
                 f"There is no view {shorten(repr(name))}.", hint=f"There are {', '.join(VIEWS)}."
             )
-        values = _as_arguments(checked(name, known.parameters, given))
-        if known.run is None:
+        values = _as_arguments(checked(name, view.parameters, arguments))
+        if view.run is None:
             answer: JsonObject = getattr(self, f"_{name}")(**values)
             return answer
         with self._scene(values.pop("at", None)) as seen:
-            return known.run(seen, **values)
+            return view.run(seen, **values)
 
-    def write(self, given: Mapping[str, Any]) -> JsonObject:
+    def write(self, arguments: Mapping[str, Any]) -> JsonObject:
         """Run a write of `edits.OPERATIONS`, which `op` names, or propose it.
 
         Raises:
@@ -371,37 +371,37 @@ class Explorer:
         may_propose = bool(proposable(self.db.branch))
         if self.readonly and not may_propose:
             raise edits.refuse_write()
-        op = checked("write", {"op": kinds}, {"op": given.get("op")})["op"]
+        op = checked("write", {"op": kinds}, {"op": arguments.get("op")})["op"]
         operation = edits.OPERATIONS[op]
-        rest = {key: value for key, value in given.items() if key != "op"}
+        rest = {key: value for key, value in arguments.items() if key != "op"}
         values = checked(op, {**operation.parameters, **edits.COMMON}, rest)
         with working_for(current_client() or CLIENT):
             if may_propose:
                 return propose(self._knowledge, op, values)
             return operation.run(self._knowledge, self.db, values)
 
-    def act(self, action: str, given: Mapping[str, Any]) -> JsonObject:
+    def act(self, action: str, arguments: Mapping[str, Any]) -> JsonObject:
         """Decide conflicts of an open merge, commit it, or abort it.
 
         Raises:
             AccessDenied: nothing may be written.
             MycelError: it cannot be done; nothing was written.
         """
-        values = self._checked_write(action, conflicts.ACTIONS[action], given)
+        values = self._checked_write(action, conflicts.ACTIONS[action], arguments)
         with working_for(current_client() or CLIENT):
             commit = conflicts.act(self.db, action, values)
         with self._scene(None) as seen:
             merges = conflicts.list_open_merges(seen)
             return merges | {"commit": conflicts.committed(seen, commit)}
 
-    def change_saved(self, action: str, given: Mapping[str, Any]) -> JsonObject:
+    def change_saved(self, action: str, arguments: Mapping[str, Any]) -> JsonObject:
         """Save a view under a name, rename or delete a saved one.
 
         Raises:
             AccessDenied: nothing may be written.
             MycelError: it cannot be done; nothing was written.
         """
-        values = self._checked_write(action, saved.ACTIONS[action], given)
+        values = self._checked_write(action, saved.ACTIONS[action], arguments)
         views, id_ = self.db.saved_views, values["id"]
         if action == "save":
             body = saved.check_body(values)
@@ -413,12 +413,12 @@ class Explorer:
             return seen.answer(**saved.delete(views, id_))
 
     def _checked_write(
-        self, name: str, known: Parameters, given: Mapping[str, Any]
+        self, name: str, parameters: Parameters, arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The checked parameters of a write; raises `AccessDenied` if the caller may not write."""
         if self.readonly:
             raise edits.refuse_write()
-        return checked(name, known, given)
+        return checked(name, parameters, arguments)
 
     def warm(self) -> None:
         """Make the counts that the first screen shows, unless they exist."""
@@ -437,15 +437,17 @@ class Explorer:
     def _knowledge(self) -> Knowledge:
         """The knowledge in the workspace of the folder, or else in the largest one of the graph."""
         if self._home is None:
-            given = self._given_knowledge
+            knowledge = self._given_knowledge
             with self.db.reading() as reader:
-                workspace = given.workspace if naming.has_nodes(reader, given.workspace) else None
+                workspace = (
+                    knowledge.workspace if naming.has_nodes(reader, knowledge.workspace) else None
+                )
             if workspace is None:
                 with self._live.counted() as (census, _):
                     workspace = naming.largest_workspace(census)
             if workspace is None:
-                return given
-            self._home = naming.in_workspace(given, workspace)
+                return knowledge
+            self._home = naming.in_workspace(knowledge, workspace)
         return self._home
 
     def _scene(self, at: str | None) -> AbstractContextManager[Scene]:
@@ -565,13 +567,13 @@ class Explorer:
         with self._scene(None) as seen:
             return seen.answer(**payload)
 
-    def _diff(self, *, from_: str, **given: Any) -> JsonObject:
+    def _diff(self, *, from_: str, **values: Any) -> JsonObject:
         allowance = current()
         wait_s = self._timeout_s if allowance is None else allowance.wait_s()
         if not self._comparing.acquire(timeout=wait_s):
             raise ExecutionTimeout("Others compare moments at this time.", hint="Retry later.")
         try:
-            return past.diff(self.db, {"from": from_, **given})
+            return past.diff(self.db, {"from": from_, **values})
         finally:
             self._comparing.release()
 

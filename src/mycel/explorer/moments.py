@@ -119,10 +119,10 @@ def scene_of(
 
 
 def _degrees_of(census: Census, reader: Reader) -> Degrees:
-    known = census.degrees
+    of_census = census.degrees
 
     def degrees(numbers: Collection[int]) -> Mapping[int, int]:
-        inside = {n: known[n >> 1] for n in numbers if not n & 1 and n >> 1 < len(known)}
+        inside = {n: of_census[n >> 1] for n in numbers if not n & 1 and n >> 1 < len(of_census)}
         rest = [n for n in numbers if n not in inside]
         return inside | (neighbours.degrees(reader, rest) if rest else {})
 

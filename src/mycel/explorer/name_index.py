@@ -56,15 +56,15 @@ class Words:
 
     def put(self, word: str, number: int) -> None:
         """Add a number to a word."""
-        there = self._numbers.get(word)
-        if there is None:
+        stored = self._numbers.get(word)
+        if stored is None:
             self._numbers[word] = number
             self._new.append(word)
-        elif isinstance(there, int):
-            if there != number:
-                self._numbers[word] = array("i", (there, number))
-        elif there[-1] != number:
-            there.append(number)
+        elif isinstance(stored, int):
+            if stored != number:
+                self._numbers[word] = array("i", (stored, number))
+        elif stored[-1] != number:
+            stored.append(number)
 
     def beginning(self, word: str) -> set[int]:
         """The numbers of all words with this beginning."""
@@ -75,11 +75,11 @@ class Words:
         numbers: set[int] = set()
         low, high = bisect_left(self._sorted, word), bisect_left(self._sorted, word + _LAST)
         for candidate in self._sorted[low:high]:
-            there = self._numbers[candidate]
-            if isinstance(there, int):
-                numbers.add(there)
+            stored = self._numbers[candidate]
+            if isinstance(stored, int):
+                numbers.add(stored)
             else:
-                numbers.update(there)
+                numbers.update(stored)
         return numbers
 
 
@@ -154,11 +154,11 @@ def fit(words: Sequence[str], question: str, uri: str, label: str | None) -> int
     question. 1: it begins with the question. 2: all words fit words of the name. 3: some words fit
     only words of the folder.
     """
-    asked, last = question.strip().casefold(), last_segment(uri).casefold()
+    folded, last = question.strip().casefold(), last_segment(uri).casefold()
     names = (last, (label or "").casefold())
-    if asked in names:
+    if folded in names:
         return 0
-    if asked and any(name.startswith(asked) for name in names):
+    if folded and any(name.startswith(folded) for name in names):
         return 1
     own = set(_own_words(uri, label))
     folder = folder_words(folder_of(uri))

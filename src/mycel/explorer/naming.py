@@ -115,13 +115,13 @@ def _uri(scene: Scene, text: str, near: str | None) -> Uri:
 def _shown_as(scene: Scene, uri: Uri, screen_ids: Collection[str]) -> list[int]:
     """The shown nodes that a path names: by the whole path, or else by a name or the path's end."""
     numbers = list(dict.fromkeys(scene.find_all(screen_ids).values()))
-    asked = uri.path.casefold()
+    path = uri.path.casefold()
     exact, alike = [], []
     for number, card in zip(numbers, scene.cards.all(numbers), strict=True):
         id_ = card["id"].casefold()
-        if card["id"] == uri.text or id_.partition("://")[2].partition("/")[2] == asked:
+        if card["id"] == uri.text or id_.partition("://")[2].partition("/")[2] == path:
             exact.append(number)
-        elif asked in (card["name"].casefold(), last_segment(id_)) or id_.endswith(f"/{asked}"):
+        elif path in (card["name"].casefold(), last_segment(id_)) or id_.endswith(f"/{path}"):
             alike.append(number)
     own = [number for number in exact if (scene.cards.get(number) or {}).get("id") == uri.text]
     return (own or exact or alike)[:CANDIDATES_MAX]

@@ -42,16 +42,20 @@ def near(
         predicates=None if relations is None else [reader.predicate_number(r) for r in relations],
         types=None if types is None else [reader.type_number(t) for t in types],
     )
-    fresh = [
+    new_neighbours = [
         neighbour
         for neighbour in surroundings
         if neighbour.number not in known_numbers and neighbour.number != center
     ]
     if for_time is not None:
-        holding = outline.holding(reader, {n.number for n in fresh}, times.from_text(for_time))
-        fresh = [neighbour for neighbour in fresh if neighbour.number in holding]
-    linked = scene.cards.degrees([neighbour.number for neighbour in fresh])
-    best = nsmallest(limit, fresh, key=lambda n: (-linked.get(n.number, 0), n.weight, n.number))
+        holding = outline.holding(
+            reader, {n.number for n in new_neighbours}, times.from_text(for_time)
+        )
+        new_neighbours = [neighbour for neighbour in new_neighbours if neighbour.number in holding]
+    linked = scene.cards.degrees([neighbour.number for neighbour in new_neighbours])
+    best = nsmallest(
+        limit, new_neighbours, key=lambda n: (-linked.get(n.number, 0), n.weight, n.number)
+    )
     new = [neighbour.number for neighbour in best]
     rows = _links(scene, [*new, center], known_numbers | {*new, center})
     cut = _cut(rows)
@@ -60,7 +64,7 @@ def near(
         "nodes": scene.cards.all(new),
         "links": scene.cards.links(rows[: limits.LINKS_MAX]),
         "total": len(surroundings),
-        "left": len(fresh) - len(new),
+        "left": len(new_neighbours) - len(new),
     }
     return scene.answer(**answer | cut)
 
@@ -70,13 +74,13 @@ def among(scene: Scene, ids: Sequence[str]) -> JsonObject:
     by_id = scene.find_all(ids)
     missing = [element_id for element_id in dict.fromkeys(ids) if element_id not in by_id]
     numbers: dict[int, str] = {}
-    for asked, number in by_id.items():
-        numbers.setdefault(number, asked)
+    for id_, number in by_id.items():
+        numbers.setdefault(number, id_)
     cards = scene.cards.all(numbers)
     moved = {
-        asked: card["id"]
-        for asked, card in zip(numbers.values(), cards, strict=True)
-        if card["id"] not in (asked, f"kip:{asked}")
+        id_: card["id"]
+        for id_, card in zip(numbers.values(), cards, strict=True)
+        if card["id"] not in (id_, f"kip:{id_}")
     }
     rows = links_among(scene, numbers)
     links = scene.cards.links(rows[: limits.LINKS_MAX])

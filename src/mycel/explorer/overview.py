@@ -248,8 +248,8 @@ def _kinds(scene: Scene, census: Census, by: By, group: str | None) -> _Parts:
     chosen = {number for number, (id_, _) in names.items() if id_ == group}
     if not chosen:
         raise _no_group(group)
-    of, there = grouping.of, census.folder_of
-    return _Parts([], {}, [slot << 1 for slot, n in enumerate(of) if n in chosen and there[slot]])
+    of, folders = grouping.of, census.folder_of
+    return _Parts([], {}, [slot << 1 for slot, n in enumerate(of) if n in chosen and folders[slot]])
 
 
 def _count_links_by_group(

@@ -49,23 +49,23 @@ def integer_parameter(description: str, default: int | None, most: int, least: i
     return Argument("whole", description, default, least, most)
 
 
-def checked(view: str, known: Parameters, given: Mapping[str, Any]) -> dict[str, Any]:
+def checked(view: str, parameters: Parameters, values: Mapping[str, Any]) -> dict[str, Any]:
     """The value of every parameter of a view.
 
     Raises:
         InvalidSyntax: one is unknown or missing.
         InvalidValueType, ConstraintViolation: a parameter does not take its value.
     """
-    unknown = sorted(given.keys() - known.keys())
+    unknown = sorted(values.keys() - parameters.keys())
     if unknown:
-        close = did_you_mean(shorten(unknown[0]), list(known))
+        close = did_you_mean(shorten(unknown[0]), list(parameters))
         raise InvalidSyntax(
             f"{view} has no parameter {shorten(unknown[0])!r}.",
-            hint=f"{close} It takes {', '.join(known) or 'none'}.".lstrip(),
+            hint=f"{close} It takes {', '.join(parameters) or 'none'}.".lstrip(),
         )
     arguments = {}
-    for name, parameter in known.items():
-        value = given.get(name)
+    for name, parameter in parameters.items():
+        value = values.get(name)
         if value is None:
             if parameter.required:
                 raise InvalidSyntax(
@@ -77,57 +77,57 @@ def checked(view: str, known: Parameters, given: Mapping[str, Any]) -> dict[str,
     return arguments
 
 
-def _value(name: str, parameter: Argument, given: Any) -> Any:
+def _value(name: str, parameter: Argument, value: Any) -> Any:
     match parameter.kind:
         case "texts":
-            return _texts(name, parameter, given)
+            return _texts(name, parameter, value)
         case "whole":
-            return _read_integer(name, parameter, _single(name, given))
+            return _read_integer(name, parameter, _single(name, value))
         case "number":
-            return _number(name, _single(name, given))
+            return _number(name, _single(name, value))
         case "flag":
-            return _flag(name, _single(name, given))
+            return _flag(name, _single(name, value))
         case "object":
-            return _of_kind(name, given, dict, "an object")
+            return _of_kind(name, value, dict, "an object")
         case "objects":
-            kind = _of_kind(name, given, list, "a list of objects")
+            kind = _of_kind(name, value, list, "a list of objects")
             if len(kind) > (parameter.most or len(kind)):
                 raise ConstraintViolation(f"{name} has more than {parameter.most} items.")
             return [_of_kind(name, object_, dict, "a list of objects") for object_ in kind]
         case "any":
-            return given
+            return value
         case "text":
-            return _text(name, parameter, _single(name, given))
+            return _text(name, parameter, _single(name, value))
         case _:
             assert_never(parameter.kind)
 
 
-def _single(name: str, given: Any) -> Any:
-    if isinstance(given, list):
-        if len(given) != 1:
-            raise InvalidSyntax(f"{name} is given {len(given)} times.", hint="Give it once.")
-        return given[0]
-    return given
+def _single(name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        if len(value) != 1:
+            raise InvalidSyntax(f"{name} is given {len(value)} times.", hint="Give it once.")
+        return value[0]
+    return value
 
 
-def _text(name: str, parameter: Argument, given: Any) -> str:
-    if isinstance(given, int) and not isinstance(given, bool) and parameter is AT:
-        if not -_NUMBER_MAX <= given <= _NUMBER_MAX:
-            raise ConstraintViolation(f"{name} is {_quoted(given)}.", hint="It is a position.")
-        return str(given)
-    if not isinstance(given, str):
-        raise InvalidValueType(f"{name} must be a text, not {json_kind(given)}.")
-    if parameter.words and given not in parameter.words:
+def _text(name: str, parameter: Argument, value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and parameter is AT:
+        if not -_NUMBER_MAX <= value <= _NUMBER_MAX:
+            raise ConstraintViolation(f"{name} is {_quoted(value)}.", hint="It is a position.")
+        return str(value)
+    if not isinstance(value, str):
+        raise InvalidValueType(f"{name} must be a text, not {json_kind(value)}.")
+    if parameter.words and value not in parameter.words:
         raise ConstraintViolation(
-            f"{name} cannot be {shorten(given)!r}.", hint=f"It is {' or '.join(parameter.words)}."
+            f"{name} cannot be {shorten(value)!r}.", hint=f"It is {' or '.join(parameter.words)}."
         )
-    if parameter.most and len(given) > parameter.most:
+    if parameter.most and len(value) > parameter.most:
         raise ConstraintViolation(f"{name} has more than {parameter.most} characters.")
-    return given
+    return value
 
 
-def _texts(name: str, parameter: Argument, given: Any) -> list[str]:
-    texts: Sequence[Any] = given.split() if isinstance(given, str) else given
+def _texts(name: str, parameter: Argument, value: Any) -> list[str]:
+    texts: Sequence[Any] = value.split() if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise InvalidValueType(f"{name} must be a list of texts.")
     if parameter.most and len(texts) > parameter.most:
@@ -138,13 +138,13 @@ def _texts(name: str, parameter: Argument, given: Any) -> list[str]:
     return list(texts)
 
 
-def _read_integer(name: str, parameter: Argument, given: Any) -> int:
-    number = given
-    if isinstance(given, str):
-        digits = given.isascii() and given.isdecimal() and len(given) < 19
-        number = int(given) if digits else None
+def _read_integer(name: str, parameter: Argument, value: Any) -> int:
+    number = value
+    if isinstance(value, str):
+        digits = value.isascii() and value.isdecimal() and len(value) < 19
+        number = int(value) if digits else None
     if not isinstance(number, int) or isinstance(number, bool):
-        raise InvalidValueType(f"{name} must be a whole number, not {_quoted(given)}.")
+        raise InvalidValueType(f"{name} must be a whole number, not {_quoted(value)}.")
     if number < parameter.least or (parameter.most and number > parameter.most):
         raise ConstraintViolation(
             f"{name} is {_quoted(number)}.",
@@ -153,11 +153,11 @@ def _read_integer(name: str, parameter: Argument, given: Any) -> int:
     return number
 
 
-def _number(name: str, given: Any) -> float:
-    number = given
-    if isinstance(given, str):
+def _number(name: str, value: Any) -> float:
+    number = value
+    if isinstance(value, str):
         try:
-            number = float(given) if len(given) < _NUMBER_CHARACTERS_MAX else None
+            number = float(value) if len(value) < _NUMBER_CHARACTERS_MAX else None
         except ValueError:
             number = None
     if (
@@ -165,26 +165,26 @@ def _number(name: str, given: Any) -> float:
         or isinstance(number, bool)
         or not -_NUMBER_MAX <= number <= _NUMBER_MAX
     ):
-        raise InvalidValueType(f"{name} must be a number, not {_quoted(given)}.")
+        raise InvalidValueType(f"{name} must be a number, not {_quoted(value)}.")
     return number
 
 
-def _quoted(given: Any) -> str:
+def _quoted(value: Any) -> str:
     """A value for a message. Python refuses to print numbers of several thousand digits."""
-    if isinstance(given, int) and not -_NUMBER_MAX <= given <= _NUMBER_MAX:
+    if isinstance(value, int) and not -_NUMBER_MAX <= value <= _NUMBER_MAX:
         return "a number of more than 300 digits"
-    return shorten(repr(given))
+    return shorten(repr(value))
 
 
-def _flag(name: str, given: Any) -> bool:
+def _flag(name: str, value: Any) -> bool:
     words = {"1": True, "true": True, "0": False, "false": False}
-    flag = words.get(given) if isinstance(given, str) else given
+    flag = words.get(value) if isinstance(value, str) else value
     if not isinstance(flag, bool):
-        raise InvalidValueType(f"{name} must be true or false, not {_quoted(given)}.")
+        raise InvalidValueType(f"{name} must be true or false, not {_quoted(value)}.")
     return flag
 
 
-def _of_kind(name: str, given: Any, kind: type, noun: str) -> Any:
-    if not isinstance(given, kind):
-        raise InvalidValueType(f"{name} must be {noun}, not {json_kind(given)}.")
-    return given
+def _of_kind(name: str, value: Any, kind: type, noun: str) -> Any:
+    if not isinstance(value, kind):
+        raise InvalidValueType(f"{name} must be {noun}, not {json_kind(value)}.")
+    return value

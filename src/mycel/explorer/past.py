@@ -44,11 +44,11 @@ def commit_of(entry: LogEntry) -> JsonObject:
 
 def commits(db: Graph, limit: int, before: int | None, where: Mapping[str, Any]) -> JsonObject:
     """A page of commits, newest first."""
-    given = {key: value for key, value in where.items() if value is not None}
+    conditions = {key: value for key, value in where.items() if value is not None}
     for key in ("since", "until"):
-        if key in given:
-            given[key] = moment_of(given[key])
-    entries = list(db.history.log(limit=limit + 1, before=before, **given))
+        if key in conditions:
+            conditions[key] = moment_of(conditions[key])
+    entries = list(db.history.log(limit=limit + 1, before=before, **conditions))
     payload: JsonObject = {"commits": [commit_of(entry) for entry in entries[:limit]]}
     if len(entries) > limit:
         payload["next_before"] = entries[limit - 1].seq
@@ -156,21 +156,21 @@ def _tags(scene: Scene) -> list[JsonObject]:
 # Differences.
 
 
-def diff(db: Graph, given: Mapping[str, Any]) -> JsonObject:
+def diff(db: Graph, values: Mapping[str, Any]) -> JsonObject:
     """The elements that differ between two moments or branches, a page of them."""
-    cursor, limit = given["cursor"], given["limit"]
+    cursor, limit = values["cursor"], values["limit"]
     if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 9):
         raise bad_cursor(cursor)
-    paths = [given["path"]] if given["path"] else ()
-    until = None if given["to"] is None else moment_of(given["to"])
-    difference = db.history.diff(moment_of(given["from"]), until, paths=paths)
+    paths = [values["path"]] if values["path"] else ()
+    until = None if values["to"] is None else moment_of(values["to"])
+    difference = db.history.diff(moment_of(values["from"]), until, paths=paths)
     start = int(cursor or 0)
     page = difference.elements[start : start + limit]
     linked = _degrees(db, page)
     payload: dict[str, Any] = {
         "position": difference.b.seq,
-        "from": _side(db, difference.a, given["from"]),
-        "to": _side(db, difference.b, given["to"]),
+        "from": _side(db, difference.a, values["from"]),
+        "to": _side(db, difference.b, values["to"]),
         "counts": difference.counts,
         "nodes": [
             changed_node(element_change) | {"degree": linked.get(element_change.element.number, 0)}

@@ -93,20 +93,20 @@ def show_view(scene: Scene, view: SavedView, body: Mapping[str, Any]) -> JsonObj
     return scene.answer(**_head(view), **_mapped(body, _names(scene, body, "id")))
 
 
-def check_body(given: Mapping[str, Any]) -> dict[str, Any]:
+def check_body(body: Mapping[str, Any]) -> dict[str, Any]:
     """The content of a view to save, with the URIs of the page.
 
     Raises:
         ConstraintViolation, InvalidValueType, InvalidSyntax: the content is not a view.
     """
-    view = checked("view", _VIEW, given["view"])
-    for key, known in (("route", _ROUTE), ("span", _SPAN)):
+    view = checked("view", _VIEW, body["view"])
+    for key, parameters in (("route", _ROUTE), ("span", _SPAN)):
         if view[key] is not None:
-            view[key] = checked(key, known, view[key])
+            view[key] = checked(key, parameters, view[key])
     return {
         "view": view,
-        "positions": _positions(given["positions"] or {}),
-        "camera": None if given["camera"] is None else _numbers("camera", given["camera"], 3),
+        "positions": _positions(body["positions"] or {}),
+        "camera": None if body["camera"] is None else _numbers("camera", body["camera"], 3),
     }
 
 
@@ -142,11 +142,11 @@ def _head(view: SavedView) -> JsonObject:
     return payload | {"time": times.to_text(view.time_us)}
 
 
-def _positions(given: Mapping[str, Any]) -> dict[str, list[Any]]:
-    if len(given) > limits.GROUP_NODES_MAX:
+def _positions(places: Mapping[str, Any]) -> dict[str, list[Any]]:
+    if len(places) > limits.GROUP_NODES_MAX:
         raise ConstraintViolation(f"positions has more than {limits.GROUP_NODES_MAX} nodes.")
     positions = {}
-    for id_, place in given.items():
+    for id_, place in places.items():
         is_place = isinstance(place, list) and len(place) == 3 and isinstance(place[2], bool)
         if not is_place:
             raise ConstraintViolation("positions has no [x, y, pinned] for each node.")
@@ -154,14 +154,14 @@ def _positions(given: Mapping[str, Any]) -> dict[str, list[Any]]:
     return positions
 
 
-def _numbers(name: str, given: Any, count: int) -> list[float]:
-    is_list = isinstance(given, list) and len(given) == count
+def _numbers(name: str, value: Any, count: int) -> list[float]:
+    is_list = isinstance(value, list) and len(value) == count
     if not is_list or not all(
         isinstance(n, int | float) and not isinstance(n, bool) and abs(n) < COORDINATE_MAX
-        for n in given
+        for n in value
     ):
         raise ConstraintViolation(f"{name} has no {count} numbers.")
-    return [round(n, 3) for n in given]
+    return [round(n, 3) for n in value]
 
 
 # Translation between URIs of the page and ids of the file.

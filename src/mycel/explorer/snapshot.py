@@ -105,16 +105,16 @@ def _chosen(explorer: Explorer, center: str | None, limit: int, at: str | None) 
     if center is None:
         return explorer.most_linked(limit, at)
     first = explorer.view("near", {"id": center, "limit": 1, "at": at})["center"]["id"]
-    known = [first]
+    chosen = [first]
     waiting = [first]
-    while waiting and len(known) < limit:
+    while waiting and len(chosen) < limit:
         id_ = waiting.pop(0)
-        most = min(limit - len(known), 500)
-        asked = {"id": id_, "known": known, "limit": most, "at": at}
-        fresh = [card["id"] for card in explorer.view("near", asked)["nodes"]]
-        known += fresh
-        waiting += fresh
-    return known
+        most = min(limit - len(chosen), 500)
+        arguments = {"id": id_, "known": chosen, "limit": most, "at": at}
+        neighbours = [card["id"] for card in explorer.view("near", arguments)["nodes"]]
+        chosen += neighbours
+        waiting += neighbours
+    return chosen
 
 
 def page(data: JsonObject) -> bytes:

@@ -48,8 +48,8 @@ def _may_be_read(path: Path) -> bool:
             return False
         home = Path.home()
         own = (home / ".claude", home / ".codex", home / ".cursor", home / ".gemini")
-        given = (os.environ.get(name) for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"))
-        folders = (home, *own, *(Path(folder) for folder in given if folder))
+        client_folders = (os.environ.get(name) for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"))
+        folders = (home, *own, *(Path(folder) for folder in client_folders if folder))
         real = path.resolve()
         return any(real.is_relative_to(folder.resolve()) for folder in folders)
     except (OSError, RuntimeError, ValueError):

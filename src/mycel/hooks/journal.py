@@ -58,10 +58,10 @@ class HookJournal:
         kinds = list(SWITCHES) if kind == "all" else [kind]
         for name in kinds:
             if state not in SWITCHES.get(name, ()):
-                known = "; ".join(f"{k}: {', '.join(v)}" for k, v in SWITCHES.items())
+                listing = "; ".join(f"{k}: {', '.join(v)}" for k, v in SWITCHES.items())
                 raise ConstraintViolation(
                     f"The hook {name!r} cannot be switched to {state!r}.",
-                    hint=f"There are {known}.",
+                    hint=f"There are {listing}.",
                 )
         states = self.switches() | dict.fromkeys(kinds, state)
         self._switches.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

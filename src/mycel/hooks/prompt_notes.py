@@ -59,7 +59,7 @@ class Injection(NamedTuple):
 
 
 def notes_for(
-    knowledge: Knowledge, prompt: str, known: Collection[str], person: str = ""
+    knowledge: Knowledge, prompt: str, shown_before: Collection[str], person: str = ""
 ) -> Injection:
     """The notes that fit a prompt and were not shown before; nothing if none fits.
 
@@ -67,13 +67,13 @@ def notes_for(
     """
     question = _question(prompt)
     subject = subject_words(question)
-    asked = set[str]() if subject else asked_words(question)
-    if not (subject or asked) or question.startswith("/"):
+    question_words = set[str]() if subject else asked_words(question)
+    if not (subject or question_words) or question.startswith("/"):
         return Injection(why="the prompt is a command, or about nothing in particular")
     hits = _hits(knowledge, question)
-    judged = [(hit, _lack(hit, question, subject, asked)) for hit in hits]
+    judged = [(hit, _lack(hit, question, subject, question_words)) for hit in hits]
     answers = [(hit, lack) for hit, lack in judged if lack != _NO_ANSWER]
-    best = _best([hit for hit, _ in answers], NOTES_MAX + len(known))
+    best = _best([hit for hit, _ in answers], NOTES_MAX + len(shown_before))
     hits = [hit for hit, _ in answers if hit.uri in best]
     lacks = [lack for hit, lack in answers if hit.uri in best]
     if judged and not hits:
@@ -85,15 +85,15 @@ def notes_for(
     if not fitting:
         lack = f"; the best of {len(hits)} {lacks[0]}" if hits else ""
         return Injection(why=f"nothing fits{lack}")
-    fresh = _chosen([hit for hit in fitting if hit.uri not in known])
-    if not fresh:
+    new_hits = _chosen([hit for hit in fitting if hit.uri not in shown_before])
+    if not new_hits:
         return Injection(why="what fits was shown before")
-    nodes = [hit.found for hit in fresh if isinstance(hit.found, Node)]
+    nodes = [hit.found for hit in new_hits if isinstance(hit.found, Node)]
     origins = Origins(knowledge, person).of(node.id for node in nodes)
-    lines = [_line(hit, node, origins[node.id]) for hit, node in zip(fresh, nodes, strict=True)]
+    lines = [_line(hit, node, origins[node.id]) for hit, node in zip(new_hits, nodes, strict=True)]
     text = marked(knowledge.workspace, HEADING, lines)
-    why = f"best score {fresh[0].score:.2f}"
-    return Injection(text, tuple(hit.uri for hit in fresh), why)
+    why = f"best score {new_hits[0].score:.2f}"
+    return Injection(text, tuple(hit.uri for hit in new_hits), why)
 
 
 def _hits(knowledge: Knowledge, question: str) -> list[Hit]:
@@ -117,8 +117,8 @@ def _hits(knowledge: Knowledge, question: str) -> list[Hit]:
     talk = sum(map(_is_talk, hits))
     if talk < NOTES_MAX or len(hits) - talk >= NOTES_MAX:
         return hits
-    known = {hit.uri for hit in hits}
-    notes = [hit for hit in search((EVENT,)) if hit.uri not in known]
+    uris = {hit.uri for hit in hits}
+    notes = [hit for hit in search((EVENT,)) if hit.uri not in uris]
     return sorted([*hits, *notes], key=lambda hit: -hit.score)
 
 

@@ -99,11 +99,11 @@ def shared_words(prompt: str, text: str) -> int:
     >>> shared_words("How do people sign on?", "The signon page")
     1
     """
-    here, there = prompt.lower(), text.lower()
+    own, other = prompt.lower(), text.lower()
     shared = subject_words(prompt) & subject_words(text)
-    joined = _named_words(here) & _compounds(there) | _compounds(here) & _named_words(there)
+    joined = _named_words(own) & _compounds(other) | _compounds(own) & _named_words(other)
     # A compound does not count beside its own parts, which both texts have.
-    return len(shared | {word[:STEM_CHARACTERS] for word in joined - _compounds(here, there)})
+    return len(shared | {word[:STEM_CHARACTERS] for word in joined - _compounds(own, other)})
 
 
 def _named_words(text: str) -> set[str]:

@@ -51,12 +51,12 @@ def _operation(endpoint: Endpoint, errors: Schema, branch: Schema) -> Schema:
         "summary": endpoint.summary,
         "responses": responses | errors,
     }
-    known = endpoint.parameters
+    arguments = endpoint.parameters
     if endpoint.method == "POST":
-        fields = {key: schema_of(parameter) for key, parameter in known.items()}
-        required_fields = (key for key, parameter in known.items() if parameter.required)
+        fields = {key: schema_of(parameter) for key, parameter in arguments.items()}
+        required_fields = (key for key, parameter in arguments.items() if parameter.required)
         content = {"application/json": {"schema": record(fields, *required_fields)}}
         payload["requestBody"] = {"required": True, "content": content}
     else:
-        parameters += [query_of(key, parameter) for key, parameter in known.items()]
+        parameters += [query_of(key, parameter) for key, parameter in arguments.items()]
     return payload | {"parameters": parameters}

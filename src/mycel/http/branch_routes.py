@@ -29,11 +29,11 @@ def _list_branches(call: EndpointCall) -> EndpointReply:
 
 
 def _create_branch(call: EndpointCall) -> EndpointReply:
-    return reply(_branch(call, call.db.branches.create(call.given["name"])), 201)
+    return reply(_branch(call, call.db.branches.create(call.values["name"])), 201)
 
 
 def _delete_branch(call: EndpointCall) -> EndpointReply:
-    branch = call.served.branches.delete(call.name, unmerged=call.given["unmerged"])
+    branch = call.served.branches.delete(call.name, unmerged=call.values["unmerged"])
     return reply(_branch(call, branch))
 
 
@@ -48,7 +48,7 @@ def _list_merges(call: EndpointCall) -> EndpointReply:
 
 
 def _merge(call: EndpointCall) -> EndpointReply:
-    return _merge_response(call.db.merge(**call.given))
+    return _merge_response(call.db.merge(**call.values))
 
 
 def _open_merge(call: EndpointCall) -> Merge:
@@ -67,10 +67,10 @@ def _show_merge(call: EndpointCall) -> EndpointReply:
 
 def _resolve(call: EndpointCall) -> EndpointReply:
     merge = _open_merge(call)
-    if call.given["resolutions"]:
-        merge = call.db.merges.resolve(call.given["resolutions"], merge=merge.id)
-    if call.given["commit"] and not merge.unresolved:
-        merge = call.db.merges.commit(merge.id, message=call.given["message"])
+    if call.values["resolutions"]:
+        merge = call.db.merges.resolve(call.values["resolutions"], merge=merge.id)
+    if call.values["commit"] and not merge.unresolved:
+        merge = call.db.merges.commit(merge.id, message=call.values["message"])
     return _merge_response(merge)
 
 

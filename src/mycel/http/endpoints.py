@@ -49,7 +49,7 @@ class EndpointCall(NamedTuple):
     served: Served
     name: str
     """The last part of the path, where it is a name or an id."""
-    given: Mapping[str, Any]
+    values: Mapping[str, Any]
     access: WorkspaceAccess | None
 
     @property
@@ -97,20 +97,20 @@ def routes(endpoints: Iterable[Endpoint], served: Served) -> list[Route]:
     async def serve(request: Request) -> Response:
         method = "GET" if request.method == "HEAD" else request.method
         endpoint = by_path[request.scope["route"].path][method]
-        branch, given = await given_parameters(request)
+        branch, values = await given_parameters(request)
         access = request.scope.get(PERMISSION)
         has_rights = endpoint.is_for_proposers and access is not None
         if endpoint.writes and served.policy.readonly and not has_rights:
             raise read_only()
         if endpoint.is_checked:
-            given = checked(f"{method} {endpoint.path}", endpoint.parameters, given)
+            values = checked(f"{method} {endpoint.path}", endpoint.parameters, values)
         name = request.path_params.get("name", "")
 
         def run() -> EndpointReply:
             with served.branches.using(branch) as db:
                 db.check_in_place()
                 try:
-                    return endpoint.run(EndpointCall(db, served, name, given, access))
+                    return endpoint.run(EndpointCall(db, served, name, values, access))
                 except DatabaseReadOnly:
                     raise read_only() from None
 

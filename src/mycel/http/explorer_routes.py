@@ -41,7 +41,7 @@ _ANSWER: Final = {
 
 def _by_explorer(work: Callable[..., Mapping[str, Any]]) -> Callable[[EndpointCall], EndpointReply]:
     """Run a method of the explorer, which checks its parameters."""
-    return lambda call: reply(work(call.served.explorers.of(call.db), given=call.given))
+    return lambda call: reply(work(call.served.explorers.of(call.db), arguments=call.values))
 
 
 def _view(method: str, name: str, view: View) -> Endpoint:
@@ -143,10 +143,10 @@ class ExplorerRoutes:
     # The stream of commits.
 
     async def _changes(self, request: Request) -> Response:
-        branch, given = await given_parameters(request)
-        given.setdefault("after", request.headers.get("last-event-id"))
+        branch, values = await given_parameters(request)
+        values.setdefault("after", request.headers.get("last-event-id"))
         after = checked(
-            "changes", {"after": integer_parameter("A position", None, 1 << 62, 0)}, given
+            "changes", {"after": integer_parameter("A position", None, 1 << 62, 0)}, values
         )
         await self._run(branch, lambda db: db.check_in_place(), request)
         return StreamingResponse(

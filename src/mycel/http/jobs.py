@@ -279,8 +279,8 @@ class Job:
         """Stop the job. A write that is being committed is finished."""
         self._stop(_ABORTED)
 
-    def _stop(self, how: int) -> None:
-        self._stopped = max(self._stopped, how)
+    def _stop(self, level: int) -> None:
+        self._stopped = max(self._stopped, level)
         self._stopped_at = min(self._stopped_at, monotonic())
         self.wake.set()
 

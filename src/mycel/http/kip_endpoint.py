@@ -117,10 +117,10 @@ def _asked(
         return partial(envelope.respond, db.engine, readonly=readonly), message
     method = message["method"]
     if not isinstance(method, str) or method not in METHODS:
-        known = f"There are {', '.join(METHODS)}."
+        listing = f"There are {', '.join(METHODS)}."
         close = did_you_mean(method, list(METHODS)) if isinstance(method, str) else ""
         raise InvalidSyntax(
-            f"There is no method {shorten(repr(method))}.", hint=f"{close} {known}".lstrip()
+            f"There is no method {shorten(repr(method))}.", hint=f"{close} {listing}".lstrip()
         )
     unknown = sorted(message.keys() - _ENVELOPE)
     if unknown:
@@ -164,15 +164,15 @@ def list_logs(db: Graph, params: Mapping[str, Any]) -> dict[str, Any]:
     return payload
 
 
-def _limit(given: object) -> int:
-    if given is None:
+def _limit(value: object) -> int:
+    if value is None:
         return LOG_PAGE
-    if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= LOG_PAGE_MAX:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LOG_PAGE_MAX:
         raise InvalidValueType(
             f"`limit` is a whole number from 1 to {LOG_PAGE_MAX}.",
             hint="Page through more with the `next_cursor` of each answer.",
         )
-    return given
+    return value
 
 
 def _before(cursor: object) -> int | None:

@@ -78,8 +78,8 @@ def page_routes(
         return Response(asset.content, headers=headers, media_type=asset.kind)
 
     async def exchange_ticket(request: Request) -> Response:
-        _, given = await given_parameters(request)
-        ticket = given.get("ticket")
+        _, values = await given_parameters(request)
+        ticket = values.get("ticket")
         token = policy.sessions.exchange(ticket) if isinstance(ticket, str) else None
         if token is None:
             refused = AccessDenied(

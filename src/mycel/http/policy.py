@@ -243,11 +243,11 @@ def names_of(host: str, allowed: Iterable[str] = ()) -> frozenset[str]:
     """
     names = set(_LOOPBACK)
     # An IPv6 address gets brackets and loses its zone, which only this machine knows.
-    for given in (f"[{host.partition('%')[0]}]" if ":" in host else host, *allowed):
-        name = host_name(given)
+    for text in (f"[{host.partition('%')[0]}]" if ":" in host else host, *allowed):
+        name = host_name(text)
         if name is None:
             raise ConstraintViolation(
-                f"{given!r} is not the name of a host.",
+                f"{text!r} is not the name of a host.",
                 hint="Give a name such as graph.example.org.",
             )
         names.add(name)
@@ -276,14 +276,14 @@ def host_name(header: str) -> str | None:
     return match[1].strip("[]").lower().removesuffix(".") if match else None
 
 
-def _origin(given: str) -> str:
-    if given == "null":
-        return given
-    parts = urlsplit(given)
+def _origin(text: str) -> str:
+    if text == "null":
+        return text
+    parts = urlsplit(text)
     plain = parts.path in ("", "/") and not (parts.query or parts.fragment or parts.username)
     if not (parts.scheme and parts.hostname and plain):
         raise ConstraintViolation(
-            f"{given!r} is no origin.", hint="Give a scheme and a host: https://app.example.org"
+            f"{text!r} is no origin.", hint="Give a scheme and a host: https://app.example.org"
         )
     return f"{parts.scheme}://{parts.netloc}".lower()
 

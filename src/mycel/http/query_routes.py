@@ -21,7 +21,7 @@ def _list(call: EndpointCall) -> EndpointReply:
 
 def _run(call: EndpointCall) -> EndpointReply:
     readonly = call.served.policy.readonly
-    return reply(result_wire(call.db.queries.run(call.name, call.given, readonly=readonly)))
+    return reply(result_wire(call.db.queries.run(call.name, call.values, readonly=readonly)))
 
 
 QUERY_ENDPOINTS: Final = (

@@ -51,69 +51,69 @@ def _refs(call: EndpointCall) -> EndpointReply:
 
 
 def _commits(call: EndpointCall) -> EndpointReply:
-    return reply(pages.commits_page(call.db, **call.given))
+    return reply(pages.commits_page(call.db, **call.values))
 
 
 def _diff(call: EndpointCall) -> EndpointReply:
-    cursor = call.given["cursor"]
+    cursor = call.values["cursor"]
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 16):
         raise ConstraintViolation(
             "The cursor is not of this list.", hint="Pass `next` of the page before."
         )
     page = pages.diff_page(
         call.db,
-        call.given["from"],
-        call.given["to"],
-        paths=call.given["path"],
+        call.values["from"],
+        call.values["to"],
+        paths=call.values["path"],
         cursor=int(cursor),
-        limit=call.given["limit"],
+        limit=call.values["limit"],
     )
     return reply(page)
 
 
 def _journal(call: EndpointCall) -> EndpointReply:
-    page = pages.journal_page(call.db, call.given["after"], call.given["limit"])
+    page = pages.journal_page(call.db, call.values["after"], call.values["limit"])
     return EndpointReply(page, media_type=CBOR)
 
 
 def _purges(call: EndpointCall) -> EndpointReply:
-    return EndpointReply(pages.purges_page(call.db, call.given["after"]), media_type=CBOR)
+    return EndpointReply(pages.purges_page(call.db, call.values["after"]), media_type=CBOR)
 
 
 def _consistency(call: EndpointCall) -> EndpointReply:
-    return reply(pages.consistency(call.db, call.given["from"], call.given["to"]).to_dict())
+    return reply(pages.consistency(call.db, call.values["from"], call.values["to"]).to_dict())
 
 
 def _subgraph(call: EndpointCall) -> EndpointReply:
-    given = call.given
+    values = call.values
     try:
-        costs = [float(cost) for cost in given["cost"]]
+        costs = [float(cost) for cost in values["cost"]]
     except ValueError:
         raise ConstraintViolation("cost is a list of numbers.") from None
-    if any(not 0 <= cost <= given["max_cost"] for cost in costs):
+    if any(not 0 <= cost <= values["max_cost"] for cost in costs):
         raise ConstraintViolation("A cost so far is a number from 0 to max_cost.")
     request = SubgraphRequest(
-        given["start"],
+        values["start"],
         costs,
-        given["max_cost"],
-        given["max_nodes"],
-        given["direction"],
-        given["relation"] or None,
-        given["proofs"],
+        values["max_cost"],
+        values["max_nodes"],
+        values["direction"],
+        values["relation"] or None,
+        values["proofs"],
     )
     payload, digest = read_subgraph(call.view, request)
     return reply(payload, etag=digest)
 
 
 def _search(call: EndpointCall) -> EndpointReply:
-    given = dict(call.given)
-    metadata = given.pop("metadata")
+    filters = dict(call.values)
+    metadata = filters.pop("metadata")
     if metadata is not None:
         try:
-            given["metadata"] = read_json(metadata)
+            filters["metadata"] = read_json(metadata)
         except ValueError:
             raise ConstraintViolation("metadata is a JSON object.") from None
-    payload, digest = read_hits(call.view, given.pop("q"), **given)
+    payload, digest = read_hits(call.view, filters.pop("q"), **filters)
     return reply(payload, etag=digest)
 
 

@@ -34,12 +34,14 @@ async def given_parameters(request: Request) -> tuple[str | None, dict[str, Any]
     body = await request.body()
     try:
         is_large = len(body) > INLINE_BYTES_MAX
-        given = await asyncio.to_thread(read_request, body) if is_large else read_request(body)
+        body_values = (
+            await asyncio.to_thread(read_request, body) if is_large else read_request(body)
+        )
     except ValueError as error:
         raise InvalidSyntax(f"The body is not JSON: {error}.") from None
-    if not isinstance(given, dict):
-        raise InvalidSyntax(f"The body must be an object, not {json_kind(given)}.")
-    branch = given.pop("branch", branch)
+    if not isinstance(body_values, dict):
+        raise InvalidSyntax(f"The body must be an object, not {json_kind(body_values)}.")
+    branch = body_values.pop("branch", branch)
     if branch is not None and not isinstance(branch, str):
         raise InvalidSyntax("`branch` must be a text.")
-    return branch, given
+    return branch, body_values

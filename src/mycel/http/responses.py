@@ -63,8 +63,8 @@ def refusal(
     error: MycelError, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
     """An error as a response; its hint is adapted to HTTP."""
-    for elsewhere, here in _IN_HTTP.items():
-        error.hint = error.hint.replace(elsewhere, here)
+    for elsewhere, replacement in _IN_HTTP.items():
+        error.hint = error.hint.replace(elsewhere, replacement)
     payload = error.to_dict()
     status = status_of(payload) if status is None else status
     return Response(

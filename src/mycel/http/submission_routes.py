@@ -20,7 +20,7 @@ PROPOSED: Final = 202
 
 
 def _submit(call: EndpointCall) -> EndpointReply:
-    return _submission(submit(call.view, **call.given))
+    return _submission(submit(call.view, **call.values))
 
 
 def _outcome(call: EndpointCall) -> EndpointReply:
@@ -43,7 +43,7 @@ def _submission(outcome: Submission) -> EndpointReply:
 
 
 def _proposals(call: EndpointCall) -> EndpointReply:
-    proposals = call.db.proposals.list(call.given["status"])
+    proposals = call.db.proposals.list(call.values["status"])
     return reply({"proposals": [proposal.to_dict(edits=False) for proposal in proposals]})
 
 
@@ -54,10 +54,10 @@ def _proposal(call: EndpointCall) -> EndpointReply:
 
 
 def _review(call: EndpointCall) -> EndpointReply:
-    given = call.given
-    action = given["action"]
-    text = given["reason"] if action == "reject" else given["text"]
-    outcome = review(call.view, call.name, action, text=text, message=given["message"])
+    values = call.values
+    action = values["action"]
+    text = values["reason"] if action == "reject" else values["text"]
+    outcome = review(call.view, call.name, action, text=text, message=values["message"])
     if isinstance(outcome, Proposal):
         return reply(outcome.to_dict())
     return _submission(outcome)

@@ -293,8 +293,8 @@ class _TeamPages:
 
     async def create(self, request: Request) -> Response:
         """`POST /ws`."""
-        _, given = await given_parameters(request)
-        name = given.get("name")
+        _, values = await given_parameters(request)
+        name = values.get("name")
         if not isinstance(name, str):
             raise InvalidSyntax('The body has no name: {"name": "shop"}.')
         access = _grant(request).access(name)
@@ -313,13 +313,13 @@ class _TeamPages:
     async def audit_log(self, request: Request) -> Response:
         """`GET /audit`."""
         _check_admin(request)
-        _, given = await given_parameters(request)
+        _, texts = await given_parameters(request)
         parameters = {
             "before": integer_parameter("A record", None, 1 << 62, 1),
             "limit": integer_parameter("The maximum number of records", 100, PAGE_MAX, 1),
         }
-        known = checked("audit", parameters, given)
-        return answer(await self._workers.run(request.scope, partial(self._audit.page, **known)))
+        values = checked("audit", parameters, texts)
+        return answer(await self._workers.run(request.scope, partial(self._audit.page, **values)))
 
     async def metrics_text(self, request: Request) -> Response:
         """`GET /metrics`."""

@@ -195,16 +195,18 @@ class WorkspaceMounts:
                 raise unknown_workspace(name)
             if not slash:
                 raise NotFound("There is nothing at this path.", hint=f"GET {PREFIX}{name}/")
-            asked = _path_header(scope)
-            if asked:
-                access = access.narrowed(asked)
+            path_header = _path_header(scope)
+            if path_header:
+                access = access.narrowed(path_header)
             patterns = _visible_patterns(access)
             path = await self._find(scope, name, access)
             if patterns == (ALL,):
                 place, opened = self.open, await self._open_whole(scope, name, path)
             else:
                 place = self.copies
-                opened = await self._open_copy(scope, name, path, patterns, is_asked=bool(asked))
+                opened = await self._open_copy(
+                    scope, name, path, patterns, is_asked=bool(path_header)
+                )
         except MycelError as error:
             await refusal(error)(scope, receive, send)
             return

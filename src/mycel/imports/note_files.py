@@ -250,8 +250,8 @@ def mem0_notes(path: Path) -> NoteItems:
             yield SourceProblem(item.place, "it is no memory: it has no text")
             continue
         id_ = str(value.get("id") or sha256(text.encode(errors="replace")).hexdigest()[:16])
-        given = value.get("metadata")
-        properties = dict(given) if isinstance(given, dict) else {}
+        metadata = value.get("metadata")
+        properties = dict(metadata) if isinstance(metadata, dict) else {}
         for key in ("user_id", "agent_id", "categories"):
             if value.get(key):
                 properties[key] = value[key]

@@ -124,29 +124,29 @@ class NoteWriter:
         uris = {self._uri(note.path): note for note in notes}
         self._present.update(uris)
         with self._knowledge.db.reading() as reader:
-            there = {name: number for number, _, name in lookup.find_by_name(reader, list(uris))}
-            removed = lookup.former_names(reader, [uri for uri in uris if uri not in there])
-            before = reader.elements(there.values())
+            numbers = {name: number for number, _, name in lookup.find_by_name(reader, list(uris))}
+            removed = lookup.former_names(reader, [uri for uri in uris if uri not in numbers])
+            before = reader.elements(numbers.values())
         restored = self._restore(before)
         if restored:
             with self._knowledge.db.reading() as reader:
-                before = reader.elements(there.values())
+                before = reader.elements(numbers.values())
         nodes: list[NewNode] = []
         relations: list[NewRelation] = []
         stale: list[tuple[str, str, str]] = []
         moved: list[int] = []
         resources: dict[str, NewNode] = {}
         for uri, note in uris.items():
-            element = before.get(there.get(uri, -1))
+            element = before.get(numbers.get(uri, -1))
             digest = _digest(note)
             metadata = {} if element is None else element.metadata
             if element is None and uri in removed:
                 self.counts.deleted += 1
             elif metadata.get(DIGEST) == digest:
-                self.counts.written += there[uri] in restored
-                self.counts.known += there[uri] not in restored
+                self.counts.written += numbers[uri] in restored
+                self.counts.known += numbers[uri] not in restored
                 if metadata.get(PLACE) != self._place:
-                    moved.append(there[uri])
+                    moved.append(numbers[uri])
             else:
                 links: dict[tuple[str, str], None] = {}
                 for link in note.links:

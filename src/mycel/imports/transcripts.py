@@ -152,14 +152,14 @@ def _texts_in(content: object) -> str:
 
 
 def _claude_action(block: Mapping[str, Any]) -> Iterator[TranscriptItem]:
-    given = block.get("input")
-    if block.get("type") == "tool_use" and isinstance(given, dict):
+    arguments = block.get("input")
+    if block.get("type") == "tool_use" and isinstance(arguments, dict):
         tool, id_ = str(block.get("name", "")).lower(), str(block.get("id", ""))
-        path = given.get("file_path") or given.get("path") or given.get("notebook_path")
+        path = arguments.get("file_path") or arguments.get("path") or arguments.get("notebook_path")
         if tool in _WRITING and isinstance(path, str):
             yield ToolAction(id_, file=path)
-        elif tool in _RUNNING and isinstance(given.get("command"), str):
-            yield ToolAction(id_, command=given["command"])
+        elif tool in _RUNNING and isinstance(arguments.get("command"), str):
+            yield ToolAction(id_, command=arguments["command"])
     elif block.get("type") == "tool_result":
         failed = bool(block.get("is_error")) or _has_failed(block.get("content"))
         yield ActionOutcome(str(block.get("tool_use_id", "")), failed)
@@ -167,18 +167,20 @@ def _claude_action(block: Mapping[str, Any]) -> Iterator[TranscriptItem]:
 
 def _codex_action(payload: Mapping[str, Any]) -> Iterator[TranscriptItem]:
     id_ = str(payload.get("call_id", ""))
-    given: Any = payload.get("arguments") or payload.get("input") or payload.get("action")
-    text = given if isinstance(given, str) else ""
+    arguments: Any = payload.get("arguments") or payload.get("input") or payload.get("action")
+    text = arguments if isinstance(arguments, str) else ""
     for file in _PATCHED.findall(text.replace("\\n", "\n")):
         yield ToolAction(id_, file=file)
     if text.startswith("{"):
         import orjson  # noqa: PLC0415 - few events need it.
 
         try:
-            given = orjson.loads(text)
+            arguments = orjson.loads(text)
         except ValueError:
             return
-    command = given.get("command") or given.get("cmd") if isinstance(given, dict) else None
+    command = (
+        arguments.get("command") or arguments.get("cmd") if isinstance(arguments, dict) else None
+    )
     if isinstance(command, list):
         command = " ".join(map(str, command[2:] if command[:2] == ["bash", "-lc"] else command))
     if isinstance(command, str) and "*** Begin Patch" not in command:

@@ -97,12 +97,12 @@ class TurnWriter:
         }
         reader = tx.reader
         names = [*conversations, *by_name]
-        there = lookup.numbers_named(reader, reader.type_number(EVENT), names)
-        removed = lookup.former_names(reader, [name for name in names if name not in there])
+        numbers = lookup.numbers_named(reader, reader.type_number(EVENT), names)
+        removed = lookup.former_names(reader, [name for name in names if name not in numbers])
         rows: list[ConceptRow] = []
         new: dict[str, list[Turn]] = {}
         for name, (uri, turn) in by_name.items():
-            if name in there:
+            if name in numbers:
                 self.counts.known += 1
             elif name in removed or uri in removed:
                 self.counts.deleted += 1
@@ -113,7 +113,7 @@ class TurnWriter:
         tx.put_concepts(rows)
         self.counts.written += len(rows)
         subjects = {
-            uri: self._put_conversation(tx, uri, own, there.get(uri)) for uri, own in new.items()
+            uri: self._put_conversation(tx, uri, own, numbers.get(uri)) for uri, own in new.items()
         }
         self._link(tx, new, subjects)
 
@@ -200,7 +200,7 @@ def _require(tx: Transaction) -> None:
 
 def _conversation(turns: Sequence[Turn], before: Concept | None) -> dict[str, Any]:
     """The attributes of a conversation that change with new turns."""
-    known = {} if before is None else before.attributes
+    attributes = {} if before is None else before.attributes
     times = sorted(turn.time for turn in turns if turn.time is not None)
     title = next((turn.title for turn in reversed(turns) if turn.title), "")
     changes: dict[str, Any] = {}
@@ -211,15 +211,15 @@ def _conversation(turns: Sequence[Turn], before: Concept | None) -> dict[str, An
     if title:
         changes["name"] = title
     if times:
-        changes["start_time"] = min(times[0], known.get("start_time", times[0]))
-        changes["end_time"] = max(times[-1], known.get("end_time", times[-1]))
-    before_them = known.get(DECISIONS)
+        changes["start_time"] = min(times[0], attributes.get("start_time", times[0]))
+        changes["end_time"] = max(times[-1], attributes.get("end_time", times[-1]))
+    before_them = attributes.get(DECISIONS)
     decisions = list(before_them) if isinstance(before_them, list) else []
     decided = (" ".join(decision_in(turn.text).split()) for turn in turns)
     decisions += [sentence[:DECISION_CHARACTERS] for sentence in decided if sentence]
     if decisions:
         changes[DECISIONS] = list(dict.fromkeys(decisions))[:DECISIONS_MAX]
-    return {key: value for key, value in changes.items() if known.get(key) != value}
+    return {key: value for key, value in changes.items() if attributes.get(key) != value}
 
 
 def _names_of(tx: Transaction) -> dict[str, int]:

@@ -113,11 +113,11 @@ class ActiveContext:
         Nodes beyond the size of the context are not loaded. `ids` has the id of each URI, so that
         nodes can be followed when they move. Returns the evicted URIs.
         """
-        known = ids or {}
+        node_ids = ids or {}
         by_uri = {uri: (tokens, why) for uri, tokens, why in reversed(list(nodes))}
         with self._lock:
             for uri, (tokens, why) in by_uri.items():
-                self._loaded[uri] = LoadedNode(uri, tokens, why, known.get(uri, ""))
+                self._loaded[uri] = LoadedNode(uri, tokens, why, node_ids.get(uri, ""))
                 self._loaded.move_to_end(uri)
             uris = []
             while len(self._loaded) > self.size_max:

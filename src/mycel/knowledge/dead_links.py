@@ -45,12 +45,12 @@ def judge(relations: Sequence[Relation], ends: Mapping[str, DistantNode]) -> lis
     """The relations with an end that is really missing, each with the reason."""
     judged = []
     for relation in relations:
-        known = [ends[uri] for uri in relation.missing if uri in ends]
+        distant_nodes = [ends[uri] for uri in relation.missing if uri in ends]
         missing = tuple(
             uri for uri in relation.missing if uri not in ends or not ends[uri].is_there
         )
         if missing:
-            reasons = tuple(map(_reason, (node for node in known if not node.is_there)))
+            reasons = tuple(map(_reason, (node for node in distant_nodes if not node.is_there)))
             caveats = (*relation.caveats, *reasons)
             judged.append(replace(relation, missing=missing, caveats=caveats))
     return judged

@@ -176,9 +176,9 @@ class Elsewhere:
         *,
         limit: int,
         warnings: list[str] | None = None,
-        **how: Any,
+        **options: Any,
     ) -> list[tuple[str, list[Hit] | TypeMismatch]]:
-        """The hits of each workspace that answers; `how` has the options of `Knowledge.search`.
+        """The hits of each workspace that answers; `options` has the options of `Knowledge.search`.
 
         `warnings` gets a sentence about each workspace that does not answer.
         """
@@ -186,7 +186,7 @@ class Elsewhere:
 
         def ask(workspace: str, words: str) -> list[Hit] | TypeMismatch | _UnreachedError:
             try:
-                return self._hits(workspace, words, limit, how, deadline)
+                return self._hits(workspace, words, limit, options, deadline)
             except (TypeMismatch, _UnreachedError) as error:
                 return error
 
@@ -227,16 +227,16 @@ class Elsewhere:
         """
         from mycel.remote.sources import FileSource, open_source  # noqa: PLC0415 - it brings TLS
 
-        how: dict[str, Any] = {"base": base, "key": key, "message": message}
-        how["on_conflict"] = on_conflict
+        options: dict[str, Any] = {"base": base, "key": key, "message": message}
+        options["on_conflict"] = on_conflict
         entry = self._registry.get(workspace)
         with open_source(entry, actor=actor) as source:
             if isinstance(source, FileSource):
-                return submit(KnowledgeView(source.db, workspace=entry.name), changes, **how)
+                return submit(KnowledgeView(source.db, workspace=entry.name), changes, **options)
             self._count()
-            given = {name: value for name, value in how.items() if value is not None}
+            fields = {name: value for name, value in options.items() if value is not None}
             try:
-                _, payload = source.submit({"changes": list(changes)} | given)
+                _, payload = source.submit({"changes": list(changes)} | fields)
             except VersionConflict as error:
                 if error.data.get("status") != "conflicts":
                     raise
@@ -273,17 +273,17 @@ class Elsewhere:
             ], {}
 
     def _hits(
-        self, workspace: str, words: str, limit: int, how: Mapping[str, Any], deadline: float
+        self, workspace: str, words: str, limit: int, options: Mapping[str, Any], deadline: float
     ) -> list[Hit]:
-        given = {name: value for name, value in how.items() if value not in (None, False, ())}
+        filters = {name: value for name, value in options.items() if value not in (None, False, ())}
         words, limit = words[:WORDS_CHARACTERS_MAX], min(limit, HITS_MAX)
         query: _Query = [("q", words), ("limit", limit)]
-        for name, value in given.items():
+        for name, value in filters.items():
             texts = value if isinstance(value, list | tuple) else [value]
             query += [(name, _query_text(text)) for text in texts]
 
         def read(view: KnowledgeView) -> _Payload:
-            return read_hits(view, words, limit=limit, **given)[0]
+            return read_hits(view, words, limit=limit, **filters)[0]
 
         def work(entry: RemoteEntry) -> list[Hit]:
             answer = self._answer(entry, "/search", query, read, deadline)
@@ -396,10 +396,10 @@ class Elsewhere:
 
 
 def _at_once(
-    work: Callable[[str, Any], T], workspaces: Iterable[str], given: Iterable[Any]
+    work: Callable[[str, Any], T], workspaces: Iterable[str], arguments: Iterable[Any]
 ) -> list[T]:
     """The result of `work` for each workspace, in order; several workspaces get threads."""
-    pairs = list(zip(workspaces, given, strict=True))
+    pairs = list(zip(workspaces, arguments, strict=True))
     if len(pairs) < 2:
         return [work(*pair) for pair in pairs]
     with ThreadPoolExecutor(min(len(pairs), THREADS_MAX)) as pool:

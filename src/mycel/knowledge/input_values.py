@@ -39,17 +39,17 @@ def page_limit(limit: int) -> int:
     return min(limit, PAGE_MAX)
 
 
-def drafts(given: Iterable[Any], kind: type[Draft], **defaults: str) -> tuple[Draft, ...]:
+def drafts(rows: Iterable[Any], kind: type[Draft], **defaults: str) -> tuple[Draft, ...]:
     """Nodes or relations to write, from objects of their class or dicts with its fields."""
     fields = tuple(kind.__dataclass_fields__)
     field_list = f"Its fields are {', '.join(fields)}."
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+    if isinstance(rows, str | Mapping) or not isinstance(rows, Iterable):
         raise InvalidValueType(
-            f"A list is needed, not {kind_of(given)}.",
+            f"A list is needed, not {kind_of(rows)}.",
             hint=f"Each item is an object with the fields {', '.join(fields)}.",
         )
     read: list[Draft] = []
-    for row, draft in enumerate(given):
+    for row, draft in enumerate(rows):
         if row >= ITEMS_MAX:
             raise ConstraintViolation(
                 f"More than {ITEMS_MAX:,} at once are too many.",

@@ -353,8 +353,8 @@ class Knowledge(KnowledgeView):
         refs: list[Any] = [node.uri for node in nodes]
         refs += [end for relation in relations for end in (relation.source, relation.target)]
         texts = dict.fromkeys(ref for ref in refs if isinstance(ref, str))
-        known = {text: self.uri(text) for text in texts}  # Many relations have the same ends.
-        all_uris = [known[ref] if isinstance(ref, str) else self.uri(ref) for ref in refs]
+        parsed = {text: self.uri(text) for text in texts}  # Many relations have the same ends.
+        all_uris = [parsed[ref] if isinstance(ref, str) else self.uri(ref) for ref in refs]
         uris, targets = all_uris[: len(nodes)], iter(all_uris[len(nodes) :])
         ends = list(zip(targets, targets, strict=True))
 

@@ -535,9 +535,9 @@ class KnowledgeView:
 
         Moved nodes are shown under their new URI, and removed nodes as evicted.
         """
-        known = {loaded_node.uri: loaded_node.id for loaded_node in self.context.show().loaded}
+        ids_before = {loaded_node.uri: loaded_node.id for loaded_node in self.context.show().loaded}
         with self._reading() as reader:
-            now = current_uris(reader, known, self.uri)
+            now = current_uris(reader, ids_before, self.uri)
         self.context.follow(now)
         return self.context.show()
 
@@ -598,8 +598,11 @@ class KnowledgeView:
             )
         if not isinstance(threshold, int | float):
             raise InvalidValueType(f"threshold must be a number, not {kind_of(threshold)}.")
-        how = {"type": type, "threshold": threshold, "mode": mode, "warnings": warnings}
-        with self._hits(words, limit, filters, element=_SOUGHT[element], **how) as (reader, hits):
+        options = {"type": type, "threshold": threshold, "mode": mode, "warnings": warnings}
+        with self._hits(words, limit, filters, element=_SOUGHT[element], **options) as (
+            reader,
+            hits,
+        ):
             time_us = visibility_of(filters).valid_at_us
             answers = recalled_nodes.as_hits(reader, hits, words, time_us)
         distant = [] if element == "relation" else self._named_elsewhere(words, warnings)
@@ -621,7 +624,7 @@ class KnowledgeView:
 
     @contextmanager
     def _hits(
-        self, words: str, limit: int, filters: Filters, **how: Any
+        self, words: str, limit: int, filters: Filters, **options: Any
     ) -> Iterator[tuple[Reader, list[ElementHit]]]:
         """The hits of a search, and a reader of the state that was searched.
 
@@ -635,8 +638,8 @@ class KnowledgeView:
                 filters["path"] = self.uri(path).text
             if isinstance(near, str):
                 filters["near"] = node_at(reader, self.uri(near))
-            sought = partial(self.db.hits_in, reader, words, **how, **filters)
-            types = how.get("type") or ()
+            sought = partial(self.db.hits_in, reader, words, **options, **filters)
+            types = options.get("type") or ()
             tasks = SLEEP_TASK in ((types,) if isinstance(types, str) else types)
             yield reader, recalled_nodes.written_hits(sought, page_limit(limit), tasks=tasks)
 
@@ -692,8 +695,8 @@ class KnowledgeView:
         bounds = Bounds(max_cost, recalled_nodes.RECALL_NODES_EACH, max_tokens, "both")
         # All nodes share one budget.
         bounds = replace(bounds, max_tokens=None, visibility=visibility_of(filters))
-        how = {"element": "CONCEPT", "type": type, "mode": mode, "warnings": warnings}
-        with self._hits(question, limit, filters, **how) as (reader, hits):
+        options = {"element": "CONCEPT", "type": type, "mode": mode, "warnings": warnings}
+        with self._hits(question, limit, filters, **options) as (reader, hits):
             around = [
                 with_uris(
                     reader,

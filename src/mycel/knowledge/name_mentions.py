@@ -59,8 +59,8 @@ def find_mentions(
     if knowledge.root is None or not names:
         return NameMentions(is_readable=False)
     root = f"file://{knowledge.workspace}"
-    known = prefixes.attribute_below(reader, root, STAMP)
-    uris = [uri for uri, _ in known if not _is_lock_file(uri)]
+    stamps = prefixes.attribute_below(reader, root, STAMP)
+    uris = [uri for uri, _ in stamps if not _is_lock_file(uri)]
     suffixes = {uri.rpartition(".")[2] for uri in first}
     uris.sort(key=lambda uri: (uri not in first, uri.rpartition(".")[2] not in suffixes, uri))
     files: list[MentioningFile] = []

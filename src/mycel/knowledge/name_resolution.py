@@ -85,8 +85,8 @@ def locate(reader: Reader, uri: Uri, *, at_home: bool = False) -> Located:
     if node_match is not None and concept is not None and not node_match.is_missing:
         return Located(concept, None)
     resolved = resolve_all(reader, (uri,), at_home=at_home).get(uri)
-    there = None if resolved is None else find(reader, resolved.uri)
-    target = None if there is None else reader.concept(there.number)
+    match = None if resolved is None else find(reader, resolved.uri)
+    target = None if match is None else reader.concept(match.number)
     if resolved is None or target is None:
         raise not_found(reader, uri, linked=concept is not None)
     return Located(target, resolved.hint)
@@ -142,9 +142,11 @@ def resolve_all(
     """
     if not reader.state.is_live:
         return {}
-    known = find_all(reader, uris)
+    matches = find_all(reader, uris)
     unknown = [
-        uri for uri in dict.fromkeys(uris) if uri.text not in known or known[uri.text].is_missing
+        uri
+        for uri in dict.fromkeys(uris)
+        if uri.text not in matches or matches[uri.text].is_missing
     ]
     resolved: dict[Uri, Resolved] = {}
     for resolve in (_files, _formers):
@@ -190,12 +192,12 @@ def _by_names(
     for at, uri in enumerate(uris):
         if at % NAMES_AT_ONCE == 0:
             names.fetch(uris[at : at + NAMES_AT_ONCE])
-        how, bearers = names.bearers_of(uri)
+        relation, bearers = names.bearers_of(uri)
         bearers = [bearer for bearer in bearers if bearer.number not in others.get(uri, ())]
         if len(bearers) > 1:
             bearers = [bearer for bearer in bearers if bearer.number in own] or bearers
         if len(bearers) == 1:
-            resolved[uri] = _resolved(uri, bearers[0], how)
+            resolved[uri] = _resolved(uri, bearers[0], relation)
         elif bearers:
             ambiguous[uri] = bearers
     if ambiguous:
@@ -215,8 +217,8 @@ def _by_former_names(
             reader, f"concept://{workspace}", {end.rpartition("/")[2] for end in ends.values()}
         )
     ]
-    known = find_all(reader, formers)
-    present = _formers(reader, [former for former in formers if former.text not in known])
+    matches = find_all(reader, formers)
+    present = _formers(reader, [former for former in formers if former.text not in matches])
     resolved: dict[Uri, Resolved] = {}
     ambiguous: dict[Uri, list[Concept]] = {}
     for uri, end in ends.items():
@@ -232,8 +234,8 @@ def _by_former_names(
                     moved |= set() if node.is_merged else {bearer.number}
         if len(bearers) == 1:
             ((number, bearer),) = bearers.items()
-            how = "is the former name of" if moved else "was merged into"
-            resolved[uri] = _resolved(uri, bearer, how)._replace(is_merged=number not in moved)
+            relation = "is the former name of" if moved else "was merged into"
+            resolved[uri] = _resolved(uri, bearer, relation)._replace(is_merged=number not in moved)
         elif bearers:
             ambiguous[uri] = list(bearers.values())
     if ambiguous:
@@ -248,8 +250,8 @@ def _files(reader: Reader, uris: Sequence[Uri]) -> dict[Uri, Resolved]:
         for uri in uris
         if uri.is_bare and uri.is_concept and uri.path
     }
-    known = find_all(reader, files.values())
-    return {uri: Resolved(file, None) for uri, file in files.items() if file.text in known}
+    matches = find_all(reader, files.values())
+    return {uri: Resolved(file, None) for uri, file in files.items() if file.text in matches}
 
 
 def _formers(reader: Reader, uris: Sequence[Uri]) -> dict[Uri, Resolved]:
@@ -281,8 +283,10 @@ def _formers(reader: Reader, uris: Sequence[Uri]) -> dict[Uri, Resolved]:
             number = heirs.get(f"{reader.type_name(former_name.type_number)}:{name}")
         concept = None if number is None else reader.concept(number)
         if concept is not None and not is_placeholder(concept):
-            how = "was merged into" if former_name.is_removed else "is now"
-            resolved[uri] = _resolved(uri, concept, how)._replace(is_merged=former_name.is_removed)
+            relation = "was merged into" if former_name.is_removed else "is now"
+            resolved[uri] = _resolved(uri, concept, relation)._replace(
+                is_merged=former_name.is_removed
+            )
     return resolved
 
 
@@ -298,10 +302,10 @@ def former_bearers(reader: Reader, numbers: Collection[int]) -> list[str]:
     return sentences
 
 
-def _resolved(uri: Uri, concept: Concept, how: str) -> Resolved:
+def _resolved(uri: Uri, concept: Concept, relation: str) -> Resolved:
     present = element_uri(concept)
-    asked = uri.path if uri.is_bare else uri.text
-    return Resolved(parse(present, ""), f"{shorten(asked, 200)} {how} {present}.")
+    reference = uri.path if uri.is_bare else uri.text
+    return Resolved(parse(present, ""), f"{shorten(reference, 200)} {relation} {present}.")
 
 
 # Missing nodes.

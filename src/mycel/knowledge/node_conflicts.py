@@ -24,9 +24,9 @@ def with_conflicts(reader: Reader, elements: Sequence[ElementT]) -> list[Element
     if not may_have_conflicts(reader):
         return list(elements)
     numbers = [ids.parse_id(element.id) for element in elements]
-    known = open_conflicts(reader, numbers)
+    conflicts = open_conflicts(reader, numbers)
     return [
-        replace(element, conflicts=tuple(known[number])) if number in known else element
+        replace(element, conflicts=tuple(conflicts[number])) if number in conflicts else element
         for number, element in zip(numbers, elements, strict=True)
     ]
 

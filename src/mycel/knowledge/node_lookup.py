@@ -83,13 +83,13 @@ def _type_of(element: Element) -> str:
 
 
 def current_uris(
-    reader: Reader, known: Mapping[str, str], parsed: Callable[[str], Uri]
+    reader: Reader, ids_before: Mapping[str, str], parsed: Callable[[str], Uri]
 ) -> dict[str, str | None]:
     """The current URIs of nodes, by the URIs that they had, looked up by id where it is known.
 
     None for a removed node, unless the URI was written again.
     """
-    return {uri: _current_uri(reader, parsed(uri), id_) for uri, id_ in known.items()}
+    return {uri: _current_uri(reader, parsed(uri), id_) for uri, id_ in ids_before.items()}
 
 
 def _current_uri(reader: Reader, uri: Uri, id_: str) -> str | None:
@@ -142,10 +142,10 @@ def children_of(reader: Reader, roots: Sequence[str]) -> list[Child]:
                 name=None if node is None or node.name == node.uri else node.name,
                 below=segment.below,
             )
-            there = children.get(child.path)
-            if there is not None:  # Both a file and the symbols in it have this path.
-                below = there.below + child.below
-                child = replace(there if there.type is not None else child, below=below)
+            sibling = children.get(child.path)
+            if sibling is not None:  # Both a file and the symbols in it have this path.
+                below = sibling.below + child.below
+                child = replace(sibling if sibling.type is not None else child, below=below)
             children[child.path] = child
     return [children[path] for path in sorted(children)]
 
@@ -208,10 +208,10 @@ def as_node(concept: Concept, *, content: bool = True) -> Node:
     )
 
 
-def as_relation(reader: Reader, link: Proposition, known: Concept | None = None) -> Relation:
-    """A link as a relation between URIs; `known` may be an end that was already read."""
+def as_relation(reader: Reader, link: Proposition, concept: Concept | None = None) -> Relation:
+    """A link as a relation between URIs; `concept` may be an end that was already read."""
     ends = [
-        known if known is not None and known.id == end else reader.element(ids.parse_id(end))
+        concept if concept is not None and concept.id == end else reader.element(ids.parse_id(end))
         for end in (link.subject, link.object)
     ]
     uris = [

@@ -26,12 +26,12 @@ def move_node(tx: Transaction, uri: Uri, new: Uri, *, subtree: bool) -> Written:
     _check_way(uri, new, subtree=subtree)
     moving = _moving(reader, uri, new, subtree=subtree)
     if not moving:
-        there = find(reader, new)
-        if there is None or not lookup.had_name(reader, there.number, uri.text):
+        match = find(reader, new)
+        if match is None or not lookup.had_name(reader, match.number, uri.text):
             raise not_found(reader, uri)
-        moved_before = reader.element(there.number)
+        moved_before = reader.element(match.number)
         version = 0 if moved_before is None else moved_before.version
-        return Written(new.text, reader.outer_id(there.number), version=version)
+        return Written(new.text, reader.outer_id(match.number), version=version)
     _clear_the_way(tx, moving)
     targets = [target.text for target in moving.values()]
     versions = [concept.version for concept in moving]
@@ -88,12 +88,12 @@ def _clear_the_way(tx: Transaction, moving: Mapping[Concept, Uri]) -> None:
     """Merge placeholders at the new URIs into the moving concepts; refuse any other node there."""
     reader = tx.reader
     leaving = {concept.number for concept in moving}
-    there = {
+    matches = {
         text: match
         for text, match in find_all(reader, set(moving.values())).items()
         if match.number not in leaving
     }
-    duplicates = [text for text, match in there.items() if not match.is_missing]
+    duplicates = [text for text, match in matches.items() if not match.is_missing]
     if duplicates:
         listing = ", ".join(shorten(text, 200) for text in duplicates[:DUPLICATES_NAMED])
         raise DuplicateExists(
@@ -102,6 +102,6 @@ def _clear_the_way(tx: Transaction, moving: Mapping[Concept, Uri]) -> None:
             data={"uris": duplicates[:DUPLICATES_NAMED]},
         )
     for concept, to in moving.items():
-        placeholder = there.get(to.text)
+        placeholder = matches.get(to.text)
         if placeholder is not None:
             merge_placeholder(tx, placeholder.number, concept)

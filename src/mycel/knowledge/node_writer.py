@@ -78,12 +78,12 @@ def put_nodes(
     for uri in uris:
         if uri.is_kip and uri.text not in matches:
             raise not_found(tx.reader, uri)
-    fresh: dict[str, _Draft] = {}
+    new_drafts: dict[str, _Draft] = {}
     for draft in read:
         if draft.uri.text not in matches:
-            fresh.setdefault(draft.uri.text, draft)
-    _check_files(tx.reader, list(fresh.values()))
-    for name in dict.fromkeys(_type_of(draft) for draft in fresh.values()):
+            new_drafts.setdefault(draft.uri.text, draft)
+    _check_files(tx.reader, list(new_drafts.values()))
+    for name in dict.fromkeys(_type_of(draft) for draft in new_drafts.values()):
         warnings += require_type(tx, name)
     rows = [
         ConceptRow(
@@ -92,13 +92,13 @@ def put_nodes(
             _draft_attributes(_type_of(draft), draft),
             draft.metadata,
         )
-        for draft in fresh.values()
+        for draft in new_drafts.values()
     ]
-    new_ids = dict(zip(fresh, tx.put_concepts(rows), strict=True))
+    new_ids = dict(zip(new_drafts, tx.put_concepts(rows), strict=True))
     written = []
     for draft in read:
         text = draft.uri.text
-        if text in new_ids and fresh.pop(text, None) is not None:
+        if text in new_ids and new_drafts.pop(text, None) is not None:
             written.append(Written(text, new_ids[text], created=True, changed=True))
             continue
         number = ids.parse_id(new_ids[text]) if text in new_ids else matches[text].number
@@ -174,16 +174,16 @@ def _check_not_read(before: Concept, draft: _Draft, type_name: str) -> None:
     raise _read_before(element_uri(before), before.attributes, draft)
 
 
-def _read_before(uri: str, there: JsonObject, draft: _Draft) -> ConstraintViolation:
+def _read_before(uri: str, attributes: JsonObject, draft: _Draft) -> ConstraintViolation:
     """The error for a note with the URI of a node that a bootstrap made."""
-    what = there.get("node_type") or there.get("kind") or "file"
+    noun = attributes.get("node_type") or attributes.get("kind") or "file"
     text = str(draft.attributes.get(CONTENT, ""))
     path = note_path(str(draft.attributes.get(NAME, "")) or title_of(text) or draft.uri.path)
     short_uri = shorten(uri, 200)
     return ConstraintViolation(
-        f"{short_uri} is a {what} that was read from the project, not a note.",
+        f"{short_uri} is a {noun} that was read from the project, not a note.",
         hint=f"Write the note under {path}, with a relation about {short_uri}. To change the node"
-        f" of the {what} itself, update it.",
+        f" of the {noun} itself, update it.",
         data={"uri": uri, "suggestion": path},
     )
 
@@ -312,7 +312,7 @@ def _change_type(
     return warnings
 
 
-def _divided(names: object, there: Collection[str]) -> tuple[list[str], list[str]]:
+def _divided(names: object, existing: Collection[str]) -> tuple[list[str], list[str]]:
     """Names of properties in two lists: existing ones and missing ones."""
     value = [names] if isinstance(names, str) else names
     if not isinstance(value, Iterable) or isinstance(value, Mapping):
@@ -321,7 +321,9 @@ def _divided(names: object, there: Collection[str]) -> tuple[list[str], list[str
     for name in keys:
         if not isinstance(name, str):
             raise InvalidValueType(f"drop holds {kind_of(name)}, which is no name of a property.")
-    return [name for name in keys if name in there], [name for name in keys if name not in there]
+    return [name for name in keys if name in existing], [
+        name for name in keys if name not in existing
+    ]
 
 
 def _appended(content: str | None, more: str) -> str | None:

@@ -120,15 +120,15 @@ def find_references(reader: Reader, knowledge: KnowledgeView, uri: Uri) -> Refer
         :SYMBOLS_MAX
     ]
     symbols += _constructed(reader, symbols)
-    asked = dotted(uri.path.rpartition("/")[2]).rstrip(".")
-    names = {_name(symbol) for symbol in symbols} or {asked.rpartition(".")[2]}
+    dotted_name = dotted(uri.path.rpartition("/")[2]).rstrip(".")
+    names = {_name(symbol) for symbol in symbols} or {dotted_name.rpartition(".")[2]}
     alike = _namesakes(reader, names, {symbol.number for symbol in symbols})
     targets = [NamedSymbol(symbol.number, symbol.name) for symbol in (*symbols, *alike)]
     users = _users(reader, targets)
     files = [_file_of(symbol.name) for symbol in symbols]
     files += [_file_of(user) for target in targets[: len(symbols)] for user in users[target.uri]]
     mentions = find_mentions(reader, knowledge, names, frozenset(files))
-    owner = asked.rpartition(".")[0].rpartition(".")[2] if not symbols else ""
+    owner = dotted_name.rpartition(".")[0].rpartition(".")[2] if not symbols else ""
     sorter = _Sorter(reader, names, targets[: len(symbols)], targets[len(symbols) :], users, owner)
     sorter.sort(mentions.files)
     if mentions.is_readable:
@@ -163,19 +163,19 @@ def _name(concept: Concept) -> str:
 def _constructed(reader: Reader, symbols: Sequence[Concept]) -> list[Concept]:
     """The classes of these constructors: a call of the class calls the constructor."""
     uris = {symbol.name.rpartition(".")[0] for symbol in symbols if _name(symbol) in CONSTRUCTORS}
-    known = {symbol.name for symbol in symbols}
+    symbol_names = {symbol.name for symbol in symbols}
     concepts = [
-        reader.concept(number) for number, _, _ in lookup.find_by_name(reader, uris - known)
+        reader.concept(number) for number, _, _ in lookup.find_by_name(reader, uris - symbol_names)
     ]
     return [concept for concept in concepts if concept is not None and concept.type == SYMBOL]
 
 
-def _namesakes(reader: Reader, names: Collection[str], known: Collection[int]) -> list[Concept]:
+def _namesakes(reader: Reader, names: Collection[str], excluded: Collection[int]) -> list[Concept]:
     """Other symbols with one of these names."""
     return [
         bearer
         for bearer in find_bearers(reader, names)
-        if bearer.type == SYMBOL and bearer.number not in known and _name(bearer) in names
+        if bearer.type == SYMBOL and bearer.number not in excluded and _name(bearer) in names
     ]
 
 

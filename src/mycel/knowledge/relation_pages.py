@@ -90,18 +90,18 @@ def _predicate_groups(
     reader: Reader, predicates: Collection[int] | None
 ) -> tuple[_PredicateGroup, ...]:
     """The groups of predicates, in order; with `only`, reduced to some predicates."""
-    known = [
+    grouped = [
         frozenset(
             predicate for name in names if (predicate := reader.find_predicate(name)) is not None
         )
         for names in (_SHARED, _READ, _GUESSED)
     ]
-    others = frozenset[int]().union(*known)
+    others = frozenset[int]().union(*grouped)
     if predicates is None:
-        return (_PredicateGroup(None, others), *map(_PredicateGroup, known))
+        return (_PredicateGroup(None, others), *map(_PredicateGroup, grouped))
     allowed = frozenset(predicates)
     return tuple(
-        _PredicateGroup(group) for group in (allowed - others, *(allowed & k for k in known))
+        _PredicateGroup(group) for group in (allowed - others, *(allowed & k for k in grouped))
     )
 
 

@@ -62,7 +62,7 @@ RelationEnds = tuple[Uri, Uri]
 def put_relations(
     tx: Transaction,
     drafts: Sequence[NewRelation],
-    given: Sequence[RelationEnds],
+    end_pairs: Sequence[RelationEnds],
     file_at: Callable[[Uri], Uri | None] = lambda _uri: None,
     own: Collection[int] = (),
 ) -> tuple[list[Linked], list[str]]:
@@ -76,8 +76,8 @@ def put_relations(
         check_names(draft.metadata, "metadata", "relation", RESERVED_IN_RELATIONS)
     lines = [line for name in _relation_types(drafts) for line in require_relation(tx, name)]
     reader = tx.reader
-    present, warnings, names = _present_uris(reader, given, file_at, own)
-    ends = [(present.get(one, one), present.get(other, other)) for one, other in given]
+    present, warnings, names = _present_uris(reader, end_pairs, file_at, own)
+    ends = [(present.get(one, one), present.get(other, other)) for one, other in end_pairs]
     matches, missing = require_ends(tx, [end for pair in ends for end in pair])
     lines += warnings + missing
     drafts, substitutions = _generalized(tx, drafts, [matches[source.text] for source, _ in ends])
@@ -90,21 +90,21 @@ def put_relations(
         predicate = reader.predicate_number(draft.relation)
         places.append((subject, predicate, object_))
     before = lookup.links_between(reader, set(places))
-    fresh = {
+    new_rows = {
         place: _row(reader, place, draft)
         for place, draft in reversed(tuple(zip(places, drafts, strict=True)))
         if place not in before
     }
     try:
-        tx.put_propositions(fresh[place] for place in dict.fromkeys(places) if place in fresh)
+        tx.put_propositions(new_rows[place] for place in dict.fromkeys(places) if place in new_rows)
     except ConstraintViolation as error:
         if "subject_types" in error.data:
             error.hint = f"related_to and {REFERENCES} join any two nodes. {error.hint}"
         raise
-    numbers = before | lookup.links_between(reader, fresh)
+    numbers = before | lookup.links_between(reader, new_rows)
     outcomes = []
     for place, draft, (source, target) in zip(places, drafts, ends, strict=True):
-        is_new = fresh.pop(place, None) is not None
+        is_new = new_rows.pop(place, None) is not None
         changed = is_new or _merge(tx, numbers[place], draft)
         outcomes.append(
             Linked(
@@ -147,26 +147,26 @@ def _generalized(
 
 def _present_uris(
     reader: Reader,
-    given: Sequence[RelationEnds],
+    end_pairs: Sequence[RelationEnds],
     file_at: Callable[[Uri], Uri | None],
     own: Collection[int],
 ) -> tuple[dict[Uri, Uri], list[str], list[str]]:
     """The URIs of nodes that were given by another name, warnings, and a line about these names."""
-    uris = list(dict.fromkeys(end for pair in given for end in pair))
-    known = find_all(reader, uris)
+    uris = list(dict.fromkeys(end for pair in end_pairs for end in pair))
+    matches = find_all(reader, uris)
     absent = dict.fromkeys(
-        uri for uri in uris if uri.text not in known or known[uri.text].is_missing
+        uri for uri in uris if uri.text not in matches or matches[uri.text].is_missing
     )
     if not absent:
         return {}, [], []
     others: dict[Uri, set[int]] = {}  # A relation never joins a node to itself.
-    for one, other in (way for pair in given for way in (pair, pair[::-1])):
+    for one, other in (way for pair in end_pairs for way in (pair, pair[::-1])):
         if one in absent and other not in absent:
-            others.setdefault(one, set()).add(known[other.text].number)
+            others.setdefault(one, set()).add(matches[other.text].number)
     resolved = resolve_all(reader, absent, own=own, others=others)
     present = {uri: node.uri for uri, node in resolved.items()}
     for uri in absent:
-        is_free = uri.is_bare and uri not in present and uri.text not in known
+        is_free = uri.is_bare and uri not in present and uri.text not in matches
         if is_free and (file := file_at(uri)) is not None:
             present[uri] = file
     warnings = []

@@ -92,7 +92,7 @@ class SeveralWorkspaces:
         limit: int = 10,
         near: str | None = None,
         warnings: list[str] | None = None,
-        **how: Any,
+        **options: Any,
     ) -> list[PlacedHit]:
         """Hits of all workspaces, ranked together; the options are those of `Knowledge.search`.
 
@@ -105,7 +105,7 @@ class SeveralWorkspaces:
             NotFound: no workspace has the node of `near`.
             ConstraintViolation: relations or the past of a remote are requested.
         """
-        self._check_remote_search(how)
+        self._check_remote_search(options)
         if near is not None:
             near = self.get(near)[0].node.uri
         hits: list[PlacedHit] = []
@@ -114,13 +114,13 @@ class SeveralWorkspaces:
             near_here = near if near is not None and knowledge.has(near) else None
             try:
                 placed = knowledge.search(
-                    words, limit=limit, near=near_here, warnings=warnings, **how
+                    words, limit=limit, near=near_here, warnings=warnings, **options
                 )
             except TypeMismatch as error:
                 mismatches.append(error)
             else:
                 hits += (PlacedHit(name, hit) for hit in placed)
-        for name, outcome in self._search_remotes(words, limit, near, warnings, how):
+        for name, outcome in self._search_remotes(words, limit, near, warnings, options):
             if isinstance(outcome, TypeMismatch):
                 mismatches.append(outcome)
             else:
@@ -129,10 +129,10 @@ class SeveralWorkspaces:
             raise mismatches[0]
         return sorted(hits, key=lambda placed: (-placed.hit.score, placed.workspace))[:limit]
 
-    def _check_remote_search(self, how: Mapping[str, Any]) -> None:
+    def _check_remote_search(self, options: Mapping[str, Any]) -> None:
         if not self._remotes:
             return
-        if how.get("as_of") is not None or how.get("element") == "relation":
+        if options.get("as_of") is not None or options.get("element") == "relation":
             raise ConstraintViolation(
                 f"{self._remotes[0]} is a remote: its nodes are found, as they are now.",
                 hint="Clone it, or leave out as_of and relations.",
@@ -144,20 +144,22 @@ class SeveralWorkspaces:
         limit: int,
         near: str | None,
         warnings: list[str] | None,
-        how: Mapping[str, Any],
+        options: Mapping[str, Any],
     ) -> list[tuple[str, list[Hit] | TypeMismatch]]:
         """The hits of each remote that answers."""
-        given = {name: value for name, value in how.items() if name not in ("element", "as_of")}
+        filters = {
+            name: value for name, value in options.items() if name not in ("element", "as_of")
+        }
         if near is None:
             return self._elsewhere.search(
-                self._remotes, words, limit=limit, warnings=warnings, **given
+                self._remotes, words, limit=limit, warnings=warnings, **filters
             )
         home = parse(near, "").workspace
         outcomes = []
         for name in self._remotes:
-            given["near"] = near if name == home else None
+            filters["near"] = near if name == home else None
             outcomes += self._elsewhere.search(
-                (name,), words, limit=limit, warnings=warnings, **given
+                (name,), words, limit=limit, warnings=warnings, **filters
             )
         return outcomes
 
@@ -229,8 +231,8 @@ def _near_distant(nodes: Iterable[DistantNode]) -> list[NearNode]:
 
 def _distant_bounds(bounds: Mapping[str, Any]) -> dict[str, Any]:
     """The bounds of a traversal that begins in another workspace; tokens are not counted there."""
-    known = {name: value for name, value in bounds.items() if name != "max_tokens"}
-    return {"max_cost": MAX_COST_DEFAULT} | known
+    supported = {name: value for name, value in bounds.items() if name != "max_tokens"}
+    return {"max_cost": MAX_COST_DEFAULT} | supported
 
 
 @contextmanager
@@ -242,13 +244,13 @@ def local_workspaces(names: Sequence[str] = ()) -> Iterator[SeveralWorkspaces]:
     Raises:
         NotFound: no workspace has one of the names; the hint names those that exist.
     """
-    here = workspaces_of(Path.home())
+    local_names = workspaces_of(Path.home())
     elsewhere = Elsewhere(local=local_database)
-    registered = set(elsewhere.workspaces()) if set(names) - set(here) else set()
-    remotes = [name for name in names if name not in here and name in registered]
+    registered = set(elsewhere.workspaces()) if set(names) - set(local_names) else set()
+    remotes = [name for name in names if name not in local_names and name in registered]
     with ExitStack() as stack:
         opened: dict[str, Knowledge] = {}
-        for name in names or here:
+        for name in names or local_names:
             if name in remotes:
                 continue
             db = open_graph(existing_database(name), create=False, core_capsules=False)

@@ -85,8 +85,8 @@ class ShortNames:
 
     def bearers_around(self, uri: Uri) -> list[Concept]:
         """Nodes whose path has the parts of a dotted name, with other parts in between."""
-        asked = dotted(uri.path)
-        return [bearer for bearer in self.bearers(_keys_of(uri)) if _is_around(bearer, asked)]
+        dotted_name = dotted(uri.path)
+        return [bearer for bearer in self.bearers(_keys_of(uri)) if _is_around(bearer, dotted_name)]
 
     def bearers_of_last(self, uri: Uri) -> list[Concept]:
         """Nodes with the last part of a dotted name, if its other parts are modules."""
@@ -134,7 +134,7 @@ class ShortNames:
 
         Tests count only if there is no other node.
         """
-        asked = dotted(uri.path)
+        dotted_name = dotted(uri.path)
         bearers = {
             concept.number: concept for concept in self._near(uri, self.bearers(_keys_of(uri)))
         }
@@ -142,7 +142,9 @@ class ShortNames:
         bearers |= {concept.number: concept for concept in self._by_name.get(uri.path, ())}
         as_is: Callable[[str], str] = str
         for fold in (as_is, str.casefold):
-            fitting = [bearer for bearer in bearers.values() if _is_called(bearer, asked, fold)]
+            fitting = [
+                bearer for bearer in bearers.values() if _is_called(bearer, dotted_name, fold)
+            ]
             if fitting:
                 break
         return [concept for concept in fitting if not _is_aside(concept)] or fitting

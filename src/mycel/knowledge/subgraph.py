@@ -55,17 +55,17 @@ class SubgraphRequest:
 
 
 def read_hits(
-    view: KnowledgeView, words: str, *, limit: int, **how: Any
+    view: KnowledgeView, words: str, *, limit: int, **options: Any
 ) -> tuple[dict[str, Any], str]:
     """The nodes that fit some words at one moment, with proofs; and the digest of the answer.
 
-    `how` has the options of `KnowledgeView.search`.
+    `options` has the options of `KnowledgeView.search`.
 
     Raises:
         TypeMismatch: a type is not defined.
     """
     with view.db.reading(words=True) as reader, view.moment(reader) as now:
-        hits = now.search(words, limit=limit, element="node", **how)
+        hits = now.search(words, limit=limit, element="node", **options)
         numbers = [parse_id(hit.found.id) for hit in hits]
         elements = reader.elements(numbers)
         concepts = [cast(Concept, elements[number]) for number in numbers]
@@ -113,15 +113,17 @@ class _Neighbourhood:
         """Traverse from each start, the cheapest first, as far as the cost allows."""
         request = self._request
         costs = [*request.costs, *[0.0] * (len(request.starts) - len(request.costs))]
-        known = request.relation_types
-        if known is not None:  # Relation types that this graph lacks lead nowhere.
-            known = [name for name in known if self._reader.find_predicate(name) is not None]
+        relation_types = request.relation_types
+        if relation_types is not None:  # Relation types that this graph lacks lead nowhere.
+            relation_types = [
+                name for name in relation_types if self._reader.find_predicate(name) is not None
+            ]
         for cost, start in sorted(zip(costs, request.starts, strict=True)):
             concept = self._start(start)
             left = request.max_cost - cost
             if concept is None or left < 0:
                 continue
-            bounds = Bounds(left, request.max_nodes, None, request.direction, known)
+            bounds = Bounds(left, request.max_nodes, None, request.direction, relation_types)
             traversal = self._view.db.traverse_in(self._reader, concept.id, bounds)
             self._is_truncated |= bool(traversal.cut_off)
             for node in traversal.nodes:

@@ -61,9 +61,9 @@ class ChangeReader:
         self._look_up(self._collect_uris(changes))
         nodes = [self._node(change) for change in changes if "link" not in change]
         links = [self._link(change) for change in changes if "link" in change]
-        known = [edit["concept"] for edit in nodes]
+        edited = [edit["concept"] for edit in nodes]
         further = (*self._definitions.values(), *self._resources.values())
-        return [*(edit for edit in further if edit["concept"] not in known), *nodes, *links]
+        return [*(edit for edit in further if edit["concept"] not in edited), *nodes, *links]
 
     def _node(self, change: Mapping[str, Any]) -> Key:
         removed = bool(change.get("removed"))
@@ -132,9 +132,9 @@ class ChangeReader:
                     hint="Name the node by its URI.",
                 )
             return {"type": identity[0], "name": identity[1]}
-        known = self._types.get(uri.text) or self._type_of(uri.text)
+        present_type = self._types.get(uri.text) or self._type_of(uri.text)
         usual = CONCEPT if uri.is_concept else RESOURCE
-        return {"type": known or type_ or usual, "name": uri.text}
+        return {"type": present_type or type_ or usual, "name": uri.text}
 
     def _uri(self, text: Any) -> Uri:
         if not isinstance(text, str):

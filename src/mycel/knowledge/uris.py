@@ -126,17 +126,17 @@ def parse(text: object, workspace: str, *, kind: UriKind = "concept") -> Uri:
         uri = Uri(f"{KIP}:{text.lstrip()[len(KIP) + 1 :]}", KIP)
         check_name(uri.text)
         return uri
-    given = text.strip()
-    if match := _CONTROL.search(given):
+    stripped = text.strip()
+    if match := _CONTROL.search(stripped):
         raise InvalidId(
-            f"The URI {_quote(given)} holds the control character {match[0]!a}.",
+            f"The URI {_quote(stripped)} holds the control character {match[0]!a}.",
             hint="Leave it out.",
         )
     match scheme:
         case "":
-            uri = build(kind, workspace, _decoded(given, given))._replace(is_bare=True)
+            uri = build(kind, workspace, _decoded(stripped, stripped))._replace(is_bare=True)
         case "concept" | "file":
-            uri = _of_workspace(scheme, rest, given)
+            uri = _of_workspace(scheme, rest, stripped)
         case _:
             uri = Uri(f"{scheme}:{_elsewhere(rest)}", scheme)
     check_name(uri.text)
@@ -205,31 +205,31 @@ def _split(text: str) -> tuple[str, str]:
     return ("", text) if match is None else (match[1].lower(), match[2])
 
 
-def _of_workspace(scheme: UriKind, rest: str, given: str) -> Uri:
+def _of_workspace(scheme: UriKind, rest: str, original: str) -> Uri:
     match = _AUTHORITY.fullmatch(rest)
     if match is None or not match[1]:
         raise InvalidId(
-            f"{_quote(given)} names no workspace.",
+            f"{_quote(original)} names no workspace.",
             hint=f"Write {scheme}://workspace/path; the path is relative to the root of the"
             " workspace.",
         )
-    return build(scheme, check_workspace(match[1]), _decoded(match[2], given))
+    return build(scheme, check_workspace(match[1]), _decoded(match[2], original))
 
 
-def _decoded(path: str, given: str) -> str:
+def _decoded(path: str, original: str) -> str:
     if "%" not in path:
         return path
     lowered = path.lower()
     if "%2f" in lowered or "%5c" in lowered:
         raise InvalidId(
-            f"The URI {_quote(given)} holds an encoded slash or backslash.",
+            f"The URI {_quote(original)} holds an encoded slash or backslash.",
             hint="Separate the parts of a path with plain slashes.",
         )
     try:
         return unquote_to_bytes(path).decode()
     except UnicodeDecodeError:
         raise InvalidId(
-            f"The percent-encoded bytes in {_quote(given)} are not UTF-8.",
+            f"The percent-encoded bytes in {_quote(original)} are not UTF-8.",
             hint="Encode the UTF-8 bytes of a character, or write the character itself.",
         ) from None
 

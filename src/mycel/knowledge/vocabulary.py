@@ -174,9 +174,9 @@ def require_type(
         )
     if tx.get_concept(CONCEPT_TYPE, name) is not None:
         return ()
-    known = definition or DEFINITIONS.get(name)
-    warnings = () if known else _likely_typo(tx, "type", name, CONCEPT_TYPE_NUMBER)
-    tx.define_type(name, known or UNDESCRIBED)
+    description = definition or DEFINITIONS.get(name)
+    warnings = () if description else _likely_typo(tx, "type", name, CONCEPT_TYPE_NUMBER)
+    tx.define_type(name, description or UNDESCRIBED)
     return warnings
 
 
@@ -185,9 +185,11 @@ def require_relation(tx: Transaction, name: str, description: str = "") -> tuple
     check_identifier(name, "relation type")
     if tx.get_concept(PROPOSITION_TYPE, name) is not None:
         return ()
-    known = {"description": description} if description else None
-    warnings = () if known else _likely_typo(tx, "relation type", name, PROPOSITION_TYPE_NUMBER)
-    tx.define_predicate(name, known or UNDESCRIBED)
+    attributes = {"description": description} if description else None
+    warnings = (
+        () if attributes else _likely_typo(tx, "relation type", name, PROPOSITION_TYPE_NUMBER)
+    )
+    tx.define_predicate(name, attributes or UNDESCRIBED)
     return warnings
 
 
@@ -203,16 +205,16 @@ def require_code_vocabulary(tx: Transaction) -> None:
         require_relation(tx, name, description)
 
 
-def check_names(given: object, what: str, owner: str, reserved: Mapping[str, str]) -> None:
+def check_names(values: object, noun: str, owner: str, reserved: Mapping[str, str]) -> None:
     """Refuse properties or metadata with a reserved name."""
-    if given is None:
+    if values is None:
         return
-    if not isinstance(given, Mapping):
-        raise InvalidValueType(f"The {what} of a {owner} are an object, not {kind_of(given)}.")
+    if not isinstance(values, Mapping):
+        raise InvalidValueType(f"The {noun} of a {owner} are an object, not {kind_of(values)}.")
     for key in reserved:
-        if key in given:
+        if key in values:
             raise ConstraintViolation(
-                f"{key!r} cannot be one of the {what} of a {owner}.", hint=reserved[key]
+                f"{key!r} cannot be one of the {noun} of a {owner}.", hint=reserved[key]
             )
 
 
@@ -222,10 +224,10 @@ def metadata_warnings(metadata: Mapping[str, Any] | None, owner: str) -> tuple[s
     return tuple(f"{name}: {line[0].lower()}{line[1:]}" for line in metadata_doubts(metadata or {}))
 
 
-def _likely_typo(tx: Transaction, what: str, name: str, meta: int) -> tuple[str, ...]:
+def _likely_typo(tx: Transaction, noun: str, name: str, meta: int) -> tuple[str, ...]:
     """A warning if the new name is so similar to a known one that it may be a typing error."""
     names = summary.definitions(tx.reader, meta, limit=NAMES_COMPARED)
     close = get_close_matches(name, names, n=1, cutoff=TYPO_SIMILARITY)
     if not close:
         return ()
-    return (f"The {what} {name!r} is new and was registered. Did you mean {close[0]!r}?",)
+    return (f"The {noun} {name!r} is new and was registered. Did you mean {close[0]!r}?",)

@@ -55,10 +55,10 @@ def below(root: Path, text: str) -> str | None:
     """
     if not _ABSOLUTE.match(text) or not text.isprintable():
         return None
-    given = text.strip()
-    if given[:8].lower() == _FILE:
-        given = unquote(given[len(_FILE) - 1 :])
-    path = Path(given)
+    location = text.strip()
+    if location[:8].lower() == _FILE:
+        location = unquote(location[len(_FILE) - 1 :])
+    path = Path(location)
     roots = (root.absolute(), Path(os.path.realpath(root)))
     above = next(filter(path.is_relative_to, roots), None)
     return None if above is None else path.relative_to(above).as_posix()
@@ -110,15 +110,15 @@ def _open(root: Path, parts: Sequence[str]) -> int:
     """A descriptor of a file below the root, opened without following links."""
     if not _HAS_OPENAT or not parts:
         return os.open(root.joinpath(*parts), READ_FLAGS)
-    here = os.open(root, _FLAGS | _DIRECTORY)
+    outer = os.open(root, _FLAGS | _DIRECTORY)
     try:
         for part in parts[:-1]:
-            there = os.open(part, _FLAGS | _DIRECTORY | _NO_FOLLOW, dir_fd=here)
-            os.close(here)
-            here = there
-        return os.open(parts[-1], READ_FLAGS, dir_fd=here)
+            inner = os.open(part, _FLAGS | _DIRECTORY | _NO_FOLLOW, dir_fd=outer)
+            os.close(outer)
+            outer = inner
+        return os.open(parts[-1], READ_FLAGS, dir_fd=outer)
     finally:
-        os.close(here)
+        os.close(outer)
 
 
 def _check(uri: Uri, status: os.stat_result, bytes_max: int) -> None:

@@ -133,8 +133,8 @@ def _ids_in(value: Any) -> Iterator[str]:
 
 
 def _explore(call: ToolCall) -> Answer:
-    name, given = call.arguments["view"], call.arguments.get("parameters", {})
-    payload = call.state.explorers.of(call.state.db).view(name, given)
+    name, values = call.arguments["view"], call.arguments.get("parameters", {})
+    payload = call.state.explorers.of(call.state.db).view(name, values)
     return Answer(f"The view {name}, for the page beside this chat.", payload)
 
 

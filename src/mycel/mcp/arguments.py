@@ -52,7 +52,7 @@ _CLASSES: Final[dict[str, Any]] = {
 
 
 def check(
-    tool: str, schema: Schema, given: Mapping[str, Any], *, exact: bool = False
+    tool: str, schema: Schema, values: Mapping[str, Any], *, exact: bool = False
 ) -> JsonObject:
     """The arguments in the form that the tool expects; with `exact`, slips are refused.
 
@@ -61,8 +61,8 @@ def check(
         InvalidValueType, ConstraintViolation: one has the wrong type, or is out of bounds.
         ResourceExhausted: they are too large.
     """
-    _check_size(tool, given)
-    return _object(schema, given, _Call(tool, exact), "")
+    _check_size(tool, values)
+    return _object(schema, values, _Call(tool, exact), "")
 
 
 class _Call(NamedTuple):
@@ -72,9 +72,9 @@ class _Call(NamedTuple):
     is_exact: bool
 
 
-def _check_size(tool: str, given: Mapping[str, Any]) -> None:
+def _check_size(tool: str, values: Mapping[str, Any]) -> None:
     try:
-        size = len(orjson.dumps(given))
+        size = len(orjson.dumps(values))
     except (TypeError, ValueError):
         # The value is not JSON; the error of the graph will name it.
         size = 0
@@ -87,36 +87,36 @@ def _check_size(tool: str, given: Mapping[str, Any]) -> None:
         )
 
 
-def _object(schema: Schema, given: Mapping[str, Any], call: _Call, place: str) -> JsonObject:
+def _object(schema: Schema, values: Mapping[str, Any], call: _Call, place: str) -> JsonObject:
     tool = call.tool
-    known: Mapping[str, Schema] = schema["properties"]
-    for key in given:
-        if key not in known:
+    properties: Mapping[str, Schema] = schema["properties"]
+    for key in values:
+        if key not in properties:
             raise InvalidSyntax(
                 f"{tool} has no argument {shorten(repr(place + key))}."
-                f" {did_you_mean(shorten(key), list(known))}".rstrip(),
-                hint=f"It takes {', '.join(place + name for name in known)}.",
+                f" {did_you_mean(shorten(key), list(properties))}".rstrip(),
+                hint=f"It takes {', '.join(place + name for name in properties)}.",
             )
     for key in schema.get("required", ()):
-        if given.get(key) is None:
+        if values.get(key) is None:
+            about = properties[key].get("description", _type_noun(properties[key]))
             raise InvalidSyntax(
-                f"{tool} needs the argument {place + key!r}.",
-                hint=f"Pass {place}{key}: {known[key].get('description', _type_noun(known[key]))}",
+                f"{tool} needs the argument {place + key!r}.", hint=f"Pass {place}{key}: {about}"
             )
     return {
-        key: _value(known[key], value, call, place + key)
-        for key, value in given.items()
+        key: _value(properties[key], value, call, place + key)
+        for key, value in values.items()
         if value is not None
     }
 
 
-def _value(schema: Schema, given: Any, call: _Call, place: str) -> Any:
+def _value(schema: Schema, original: Any, call: _Call, place: str) -> Any:
     tool, kind = call.tool, schema.get("type")
-    value = given if call.is_exact else _as_meant(schema, given)
+    value = original if call.is_exact else _as_meant(schema, original)
     if not _is_of(kind, value):
         raise InvalidValueType(
             f"The argument {place!r} of {tool} must be {_type_noun(schema)},"
-            f" not {json_kind(given)}.",
+            f" not {json_kind(original)}.",
             hint=_value_hint(schema, place),
         )
     if "enum" in schema and value not in schema["enum"]:
@@ -139,37 +139,37 @@ def _value(schema: Schema, given: Any, call: _Call, place: str) -> Any:
     return value
 
 
-def _as_meant(schema: Schema, given: Any) -> Any:
-    match schema.get("type"), given:
+def _as_meant(schema: Schema, value: Any) -> Any:
+    match schema.get("type"), value:
         case ("array" | "object") as kind, str():
             try:
-                read = read_json(given)
+                read = read_json(value)
             except ValueError:
                 read = None
             if _is_of(kind, read):
                 return read
             is_list_of_texts = schema.get("items", {}).get("type") == "string"
-            return [given] if kind == "array" and is_list_of_texts else given
+            return [value] if kind == "array" and is_list_of_texts else value
         case "array", dict():
-            return [given]
-        case "integer", float() if given.is_integer():
-            return int(given)
-        case ("integer" | "number") as kind, str() if len(given) <= NUMBER_CHARACTERS_MAX:
-            return _number(kind, given)
+            return [value]
+        case "integer", float() if value.is_integer():
+            return int(value)
+        case ("integer" | "number") as kind, str() if len(value) <= NUMBER_CHARACTERS_MAX:
+            return _number(kind, value)
         case "boolean", "true" | "false":
-            return given == "true"
-    return given
+            return value == "true"
+    return value
 
 
-def _number(kind: str, given: str) -> Any:
+def _number(kind: str, text: str) -> Any:
     """The number in a text; any other text unchanged."""
     try:
-        read = read_json(given)
+        read = read_json(text)
     except ValueError:
-        return given
+        return text
     if kind == "integer" and isinstance(read, float) and read.is_integer():
         read = int(read)
-    return read if _is_of(kind, read) else given
+    return read if _is_of(kind, read) else text
 
 
 def _is_of(kind: str | None, value: Any) -> bool:

@@ -41,22 +41,22 @@ _REFUSED: Final = read_only("").hint
 """The hint of the engine for a writing command where only reading is allowed."""
 
 
-def undefined(db: Graph, error: Error, what: Names, names: Collection[str | None]) -> Error:
+def undefined(db: Graph, error: Error, noun: Names, names: Collection[str | None]) -> Error:
     """The error for an undefined type or relation type, with the closest name."""
-    known = db.execute(f"{_LISTED[what]} LIMIT {NAMES_COMPARED}").value
-    unknown = next((name for name in names if name not in known), None)
-    hint = f"describe_graph with topic {_TOPIC[what]} lists the names; case matters."
+    defined = db.execute(f"{_LISTED[noun]} LIMIT {NAMES_COMPARED}").value
+    unknown = next((name for name in names if name not in defined), None)
+    hint = f"describe_graph with topic {_TOPIC[noun]} lists the names; case matters."
     if unknown is not None:
-        error.message = f"There is no {what} {shorten(repr(unknown))}."
-        hint = f"{did_you_mean(shorten(unknown), known)} {hint}".strip()
+        error.message = f"There is no {noun} {shorten(repr(unknown))}."
+        hint = f"{did_you_mean(shorten(unknown), defined)} {hint}".strip()
     error.hint = hint
     return error
 
 
 def in_tools(error: MycelError, *, readonly: bool) -> MycelError:
     """An error with a hint that names tools."""
-    for elsewhere, here in _IN_TOOLS.items():
-        error.hint = error.hint.replace(elsewhere, here)
+    for elsewhere, replacement in _IN_TOOLS.items():
+        error.hint = error.hint.replace(elsewhere, replacement)
     if isinstance(error, NotFound) and "closest" in error.data:
         close = error.data["closest"]
         advice = f"Did you mean {' or '.join(close)}? " if close else ""

@@ -75,14 +75,14 @@ class Inquiry(NamedTuple):
         return {"resultType": "input_required", "inputRequests": self.requests}
 
 
-def inquiry(asked: Undecided, offer: Offer, round_: int) -> Inquiry | None:
+def inquiry(undecided: Undecided, offer: Offer, round_: int) -> Inquiry | None:
     """The questions of one round; None if nobody can be asked, or all rounds are used up."""
     if round_ > ROUNDS_MAX:
         return None
-    merge = asked.merge
-    personal = [conflict for conflict in merge.unresolved if conflict.id in asked.personal]
-    others = [conflict for conflict in merge.unresolved if conflict.id not in asked.personal]
-    if offer.model and others and asked.is_for_model:
+    merge = undecided.merge
+    personal = [conflict for conflict in merge.unresolved if conflict.id in undecided.personal]
+    others = [conflict for conflict in merge.unresolved if conflict.id not in undecided.personal]
+    if offer.model and others and undecided.is_for_model:
         return Inquiry({f"{round_}.{merge.id}{_OF_MODEL}": _sampling(merge, others)})
     if offer.person and personal:
         return Inquiry(
@@ -193,8 +193,8 @@ def asked_about(keys: Iterable[str]) -> tuple[str, int]:
             "The answers do not belong to questions of one merge.",
             hint="Call the tool again without inputResponses.",
         )
-    (known,) = (pair for pair in pairs if pair is not None)
-    return known
+    (merge_round,) = (pair for pair in pairs if pair is not None)
+    return merge_round
 
 
 def _decisions(
@@ -211,9 +211,9 @@ def _decisions(
         about = key.rpartition(".")[2]
         try:
             if about == "model":
-                given = _from_model(response)
+                answered = _from_model(response)
                 decisions += [
-                    decision for decision in given if decision["conflict"] not in personal
+                    decision for decision in answered if decision["conflict"] not in personal
                 ]
             elif about in open_ids:
                 decisions += _from_person(open_ids[about], response)
@@ -234,8 +234,8 @@ def _from_model(response: Mapping[str, Any]) -> list[dict[str, Any]]:
     except ValueError:
         raise InvalidSyntax("The model did not answer with JSON.") from None
     schema = {"properties": {"resolutions": RESOLUTIONS}, "required": ["resolutions"]}
-    given = value if isinstance(value, dict) else {"resolutions": value}
-    checked = arguments.check("resolve_conflicts", schema, given)
+    answer = value if isinstance(value, dict) else {"resolutions": value}
+    checked = arguments.check("resolve_conflicts", schema, answer)
     resolutions: list[dict[str, Any]] = checked["resolutions"]
     return resolutions
 

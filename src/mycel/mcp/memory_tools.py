@@ -119,58 +119,60 @@ _ADDED: Final = _object(results=array(_object(entityName=text(), addedObservatio
 # Functions of the tools.
 
 
-def _create_entities(memory: EntityGraph, given: JsonObject) -> Reply:
+def _create_entities(memory: EntityGraph, arguments: JsonObject) -> Reply:
     new = memory.create_entities(
         Entity(entity["name"], entity["entityType"], tuple(entity["observations"]))
-        for entity in given["entities"]
+        for entity in arguments["entities"]
     )
     return _list_reply("entities", [entity.to_dict() for entity in new])
 
 
-def _create_relations(memory: EntityGraph, given: JsonObject) -> Reply:
-    new = memory.create_relations(_relation(relation) for relation in given["relations"])
+def _create_relations(memory: EntityGraph, arguments: JsonObject) -> Reply:
+    new = memory.create_relations(_relation(relation) for relation in arguments["relations"])
     return _list_reply("relations", [entity_relation.to_dict() for entity_relation in new])
 
 
-def _add_observations(memory: EntityGraph, given: JsonObject) -> Reply:
+def _add_observations(memory: EntityGraph, arguments: JsonObject) -> Reply:
     added = memory.add_observations(
         (observation["entityName"], observation["contents"])
-        for observation in given["observations"]
+        for observation in arguments["observations"]
     )
     return _list_reply(
         "results", [{"entityName": name, "addedObservations": new} for name, new in added]
     )
 
 
-def _delete_entities(memory: EntityGraph, given: JsonObject) -> Reply:
-    deleted, missing = memory.delete_entities(given["entityNames"])
+def _delete_entities(memory: EntityGraph, arguments: JsonObject) -> Reply:
+    deleted, missing = memory.delete_entities(arguments["entityNames"])
     return _count_reply(len(deleted), len(deleted) + len(missing), ("entity", "entities"), missing)
 
 
-def _delete_observations(memory: EntityGraph, given: JsonObject) -> Reply:
+def _delete_observations(memory: EntityGraph, arguments: JsonObject) -> Reply:
     count, missing = memory.delete_observations(
-        (deletion["entityName"], deletion["observations"]) for deletion in given["deletions"]
+        (deletion["entityName"], deletion["observations"]) for deletion in arguments["deletions"]
     )
-    asked = sum(len(deletion["observations"]) for deletion in given["deletions"])
-    return _count_reply(count, asked, ("observation", "observations"), missing)
+    requested = sum(len(deletion["observations"]) for deletion in arguments["deletions"])
+    return _count_reply(count, requested, ("observation", "observations"), missing)
 
 
-def _delete_relations(memory: EntityGraph, given: JsonObject) -> Reply:
-    count = memory.delete_relations(_relation(relation) for relation in given["relations"])
-    return _count_reply(count, len(given["relations"]), ("relation", "relations"), ())
+def _delete_relations(memory: EntityGraph, arguments: JsonObject) -> Reply:
+    count = memory.delete_relations(_relation(relation) for relation in arguments["relations"])
+    return _count_reply(count, len(arguments["relations"]), ("relation", "relations"), ())
 
 
-def _relation(given: Mapping[str, str]) -> EntityRelation:
-    return EntityRelation(given["from"], given["to"], given["relationType"])
+def _relation(wire: Mapping[str, str]) -> EntityRelation:
+    return EntityRelation(wire["from"], wire["to"], wire["relationType"])
 
 
 def _list_reply(key: str, items: list[JsonObject]) -> Reply:
     return Reply(_json(items), {key: items})
 
 
-def _count_reply(count: int, asked: int, nouns: tuple[str, str], missing: tuple[str, ...]) -> Reply:
-    noun = nouns[asked != 1]
-    message = f"Deleted {count if count == asked else f'{count} of {asked}'} {noun}."
+def _count_reply(
+    count: int, requested: int, nouns: tuple[str, str], missing: tuple[str, ...]
+) -> Reply:
+    noun = nouns[requested != 1]
+    message = f"Deleted {count if count == requested else f'{count} of {requested}'} {noun}."
     if missing:
         listing = ", ".join(shorten(name) for name in missing[:_NAMES_TOLD])
         more = "…" if len(missing) > _NAMES_TOLD else ""
@@ -345,10 +347,10 @@ _RESOURCE: Final = {
 }
 
 
-def call(memory: EntityGraph, tool: MemoryTool, given: Mapping[str, Any]) -> JsonObject:
+def call(memory: EntityGraph, tool: MemoryTool, values: Mapping[str, Any]) -> JsonObject:
     """Run a tool."""
-    known = _declared_arguments(tool.takes, given)
-    reply = tool.run(memory, arguments.check(tool.name, tool.takes, known, exact=True))
+    accepted = _declared_arguments(tool.takes, values)
+    reply = tool.run(memory, arguments.check(tool.name, tool.takes, accepted, exact=True))
     parts = [reply.text] if reply.remark is None else [reply.text, reply.remark]
     content = [{"type": "text", "text": part} for part in parts]
     return COMPLETE | {"content": content, "structuredContent": reply.data, "isError": False}
@@ -359,15 +361,15 @@ def _failed(error: MycelError) -> JsonObject:
     return COMPLETE | {"content": content, "isError": True}
 
 
-def _declared_arguments(schema: Schema, given: Any) -> Any:
+def _declared_arguments(schema: Schema, value: Any) -> Any:
     """The arguments without keys that the schema lacks: the official server ignores them."""
-    if isinstance(given, Mapping) and "properties" in schema:
-        known = schema["properties"]
+    if isinstance(value, Mapping) and "properties" in schema:
+        properties = schema["properties"]
         return {
-            key: _declared_arguments(known[key], member)
-            for key, member in given.items()
-            if key in known
+            key: _declared_arguments(properties[key], member)
+            for key, member in value.items()
+            if key in properties
         }
-    if isinstance(given, list) and "items" in schema:
-        return [_declared_arguments(schema["items"], member) for member in given]
-    return given
+    if isinstance(value, list) and "items" in schema:
+        return [_declared_arguments(schema["items"], member) for member in value]
+    return value

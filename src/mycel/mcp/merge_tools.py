@@ -85,7 +85,7 @@ def undecided(call: ToolCall, outcome: Merge) -> Undecided | None:
         return None
     if call.arguments.get("policy") == "ask":
         return Undecided(outcome, frozenset(conflict.id for conflict in outcome.unresolved))
-    known: dict[tuple[str, str], Mapping[str, str]] = {}
+    policies: dict[tuple[str, str], Mapping[str, str]] = {}
     personal = set()
     for conflict in outcome.unresolved:
         if conflict.field != "attributes" or not conflict.path:
@@ -93,10 +93,10 @@ def undecided(call: ToolCall, outcome: Merge) -> Undecided | None:
         place = (CONCEPT_TYPE, str(conflict.identity.get("type")))
         if "predicate" in conflict.identity:
             place = (PROPOSITION_TYPE, str(conflict.identity["predicate"]))
-        if place not in known:
+        if place not in policies:
             definition = call.state.db.get_concept(*place)
-            known[place] = {} if definition is None else merge_policies(definition.attributes)
-        if known[place].get(conflict.path[0]) == "ask":
+            policies[place] = {} if definition is None else merge_policies(definition.attributes)
+        if policies[place].get(conflict.path[0]) == "ask":
             personal.add(conflict.id)
     return Undecided(outcome, frozenset(personal))
 

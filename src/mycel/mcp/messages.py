@@ -66,7 +66,7 @@ class NoMessage(Exception):  # noqa: N818 - it is an answer.
 def read(data: bytes) -> JSONRPCMessage:
     """A message. Raises NoMessage if it is none."""
     try:
-        given = read_request(data)
+        content = read_request(data)
     except (InvalidSyntax, ResourceExhausted) as error:
         raise NoMessage(top_level_id(data), f"{error.message} {error.hint}") from None
     except ValueError:
@@ -74,9 +74,13 @@ def read(data: bytes) -> JSONRPCMessage:
     try:
         message = jsonrpc_message_adapter.validate_json(data, by_name=False)
     except ValueError:
-        raise _mistake(given) from None
-    if isinstance(message, JSONRPCNotification) and isinstance(given, Mapping) and "id" in given:
-        raise NoMessage(None, _bad_id(given["id"]))
+        raise _mistake(content) from None
+    if (
+        isinstance(message, JSONRPCNotification)
+        and isinstance(content, Mapping)
+        and "id" in content
+    ):
+        raise NoMessage(None, _bad_id(content["id"]))
     return message
 
 
@@ -102,25 +106,25 @@ def top_level_id(data: bytes) -> int | str | None:
     return None
 
 
-def _mistake(given: Any) -> NoMessage:
+def _mistake(content: Any) -> NoMessage:
     """The error for JSON that is not a message."""
-    if isinstance(given, list):
+    if isinstance(content, list):
         return NoMessage(None, "This is a list. Send one message at a time.")
-    if not isinstance(given, dict):
-        return NoMessage(None, f"A message must be an object, not {json_kind(given)}.")
-    if "id" in given and not _is_id(given["id"]):
-        return NoMessage(None, _bad_id(given["id"]))
-    return NoMessage(given.get("id"), _mistake_in(given))
+    if not isinstance(content, dict):
+        return NoMessage(None, f"A message must be an object, not {json_kind(content)}.")
+    if "id" in content and not _is_id(content["id"]):
+        return NoMessage(None, _bad_id(content["id"]))
+    return NoMessage(content.get("id"), _mistake_in(content))
 
 
-def _mistake_in(given: Mapping[str, Any]) -> str:
-    if given.get("jsonrpc") != "2.0":
+def _mistake_in(content: Mapping[str, Any]) -> str:
+    if content.get("jsonrpc") != "2.0":
         return 'A message says "jsonrpc": "2.0".'
-    if "method" not in given:
+    if "method" not in content:
         return "A message has a method, or it answers one with a result or an error."
-    if not isinstance(given["method"], str):
-        return f"The method must be a text, not {json_kind(given['method'])}."
-    return f"The params are an object, not {json_kind(given.get('params'))}."
+    if not isinstance(content["method"], str):
+        return f"The method must be a text, not {json_kind(content['method'])}."
+    return f"The params are an object, not {json_kind(content.get('params'))}."
 
 
 def _is_id(value: object) -> bool:
@@ -128,8 +132,8 @@ def _is_id(value: object) -> bool:
 
 
 def _bad_id(value: object) -> str:
-    what = "a fraction" if isinstance(value, float) else json_kind(value)
-    return f"The id of a request must be a whole number or a text, not {what}."
+    noun = "a fraction" if isinstance(value, float) else json_kind(value)
+    return f"The id of a request must be a whole number or a text, not {noun}."
 
 
 # Errors of the SDK.

@@ -179,9 +179,13 @@ def snippet(node: Node) -> str:
     return shorten(" ".join(str(text).split()), SNIPPET_CHARACTERS)
 
 
-def value(given: Any, *, is_whole: bool = False) -> str:
+def value(json_value: Any, *, is_whole: bool = False) -> str:
     """A value as JSON; a text unchanged."""
-    text = given if isinstance(given, str) else orjson.dumps(given, default=str).decode()
+    text = (
+        json_value
+        if isinstance(json_value, str)
+        else orjson.dumps(json_value, default=str).decode()
+    )
     return text if is_whole else shorten(text, VALUE_CHARACTERS)
 
 

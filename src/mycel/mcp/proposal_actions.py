@@ -28,10 +28,10 @@ def submit_changes(call: ToolCall) -> Answer:
             hint='Each is {"node": URI, "attributes": {the whole new object}, "to"?, "removed"?} or'
             ' {"link": {"subject": URI, "predicate": name, "object": URI}, "weight"?, "removed"?}.',
         )
-    how: dict[str, Any] = {"base": arguments.get("from"), "message": call.message}
+    options: dict[str, Any] = {"base": arguments.get("from"), "message": call.message}
     workspace, policy = arguments.get("name"), arguments.get("policy")
     if not workspace:
-        outcome = submit(call.state.knowledge, changes, on_conflict=policy or "fail", **how)
+        outcome = submit(call.state.knowledge, changes, on_conflict=policy or "fail", **options)
         return _submission(outcome)
     elsewhere = call.state.knowledge.elsewhere
     if elsewhere is None or call.state.readonly:
@@ -40,7 +40,9 @@ def submit_changes(call: ToolCall) -> Answer:
             hint="Leave the name out, to submit to this one.",
         )
     # Others share it: what a model does not ask for otherwise waits for their review.
-    return _submission(elsewhere.submit(workspace, changes, on_conflict=policy or "propose", **how))
+    return _submission(
+        elsewhere.submit(workspace, changes, on_conflict=policy or "propose", **options)
+    )
 
 
 def show_proposals(call: ToolCall) -> Answer:

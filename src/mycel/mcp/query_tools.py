@@ -94,7 +94,9 @@ def query_list(call: ToolCall) -> Answer:
 
 
 def _line(query: NamedQuery) -> str:
-    parameters = ", ".join(f"{given.name}: {given.type_text}" for given in query.parameters)
+    parameters = ", ".join(
+        f"{parameter.name}: {parameter.type_text}" for parameter in query.parameters
+    )
     return f"{query.name}({parameters}) {query.description} {query.instruction}".rstrip()
 
 

@@ -87,13 +87,13 @@ def _add_distant(
         if isinstance(error, NotFound)
     }
     nodes = knowledge.distant(absent)
-    there = [node for node in nodes if node.is_there]
+    present = [node for node in nodes if node.is_there]
     for node in nodes:
         if not node.is_there:
             failures[absent[node.uri]].hint = f"It is {node.state}. {node.advice}"
         else:
             del failures[absent[node.uri]]
-    node_text.add_distant(page, payload, there, characters=GOTTEN_CHARACTERS)
+    node_text.add_distant(page, payload, present, characters=GOTTEN_CHARACTERS)
 
 
 def _callers(
@@ -251,10 +251,10 @@ def traverse(call: ToolCall) -> Answer:
     """The nodes near a node, nearest first, loaded into the active context."""
     knowledge, payload = call.with_context()
     arguments = call.arguments
-    how = {key: arguments[key] for key in _BOUNDS if key in arguments}
-    how.setdefault("max_tokens", TRAVERSE_TOKENS)
+    bounds = {key: arguments[key] for key in _BOUNDS if key in arguments}
+    bounds.setdefault("max_tokens", TRAVERSE_TOKENS)
     try:
-        node_traversal = knowledge.traverse(arguments["start"], **how)
+        node_traversal = knowledge.traverse(arguments["start"], **bounds)
     except TypeMismatch as error:
         raise _unknown_relation(call, error) from None
     page = TextPage()
@@ -455,12 +455,12 @@ def _overview(call: ToolCall) -> Answer:
             if number == 0:
                 continue
             # In a large graph, counting stops early.
-            known = "" if number is None else f" ({number})"
+            total = "" if number is None else f" ({number})"
             about = shorten(row.get("description", ""), 100 if not call.is_detailed else 400)
             name = row["name"]
             if key == "concept_types":
                 name = type_text.name_with_required(name, required)
-            if not page.add(f"- {name}{known} {about}".rstrip()):
+            if not page.add(f"- {name}{total} {about}".rstrip()):
                 break
     unused = {
         type_name["name"] for type_name in types if type_name.get("instances") == 0
@@ -532,8 +532,8 @@ def _definition(call: ToolCall, kind: str) -> Answer:
     try:
         payload = call.state.db.execute(f"DESCRIBE {kind} TYPE :name", {"name": name}).value
     except NotFound as error:
-        what: hints.Names = "type" if kind == "CONCEPT" else "relation type"
-        raise hints.undefined(call.state.db, error, what, [name]) from None
+        noun: hints.Names = "type" if kind == "CONCEPT" else "relation type"
+        raise hints.undefined(call.state.db, error, noun, [name]) from None
     if "attributes_seen" in payload:
         payload["attributes_seen"] = [
             attribute for attribute in payload["attributes_seen"] if attribute["key"] != STAMP

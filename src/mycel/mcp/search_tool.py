@@ -45,8 +45,8 @@ def search(call: ToolCall) -> Answer:
     try:
         return _recall(call) if "context_tokens" in arguments else _search(call)
     except TypeMismatch as error:
-        what: hints.Names = "relation type" if arguments.get("element") == "relation" else "type"
-        raise hints.undefined(call.state.db, error, what, arguments.get("type", ())) from None
+        noun: hints.Names = "relation type" if arguments.get("element") == "relation" else "type"
+        raise hints.undefined(call.state.db, error, noun, arguments.get("type", ())) from None
 
 
 def _search(call: ToolCall) -> Answer:
@@ -106,12 +106,12 @@ def _hits(
     )
     if not any(shown_before):
         return search(limit=limit, **filters)
-    asked = checked_kind(filters.pop("kind", None))
+    requested_kind = checked_kind(filters.pop("kind", None))
     sections: list[list[Hit]] = []
     for kind, before in zip(_SECTIONS, shown_before, strict=True):
         of_kind: Filters = {**filters, "kind": kind}
         depth = min(before + limit, SEARCH_DEPTH_MAX)
-        hits = search(limit=depth, **of_kind)[before:] if asked in (None, kind) else []
+        hits = search(limit=depth, **of_kind)[before:] if requested_kind in (None, kind) else []
         sections.append(hits)
     notes, code = sections
     return in_sections(Question(arguments["query"]), notes, code, limit)
@@ -144,8 +144,8 @@ def _lines(hits: Sequence[Hit], *, detailed: bool) -> Iterator[str]:
 
 
 def _filters(call: ToolCall) -> Filters:
-    given = {name: call.arguments.get(name) for name in Filters.__annotations__}
-    return cast(Filters, given)
+    filters = {name: call.arguments.get(name) for name in Filters.__annotations__}
+    return cast(Filters, filters)
 
 
 def _recall(call: ToolCall) -> Answer:
@@ -306,12 +306,12 @@ def _nothing_found(call: ToolCall, words: str) -> str:
     if call.arguments.get("cursor"):
         return "There are no more hits."
     types = call.arguments.get("type")
-    what = f"Nothing of type {' or '.join(types)}" if types else "Nothing"
+    subject = f"Nothing of type {' or '.join(types)}" if types else "Nothing"
     if any(value is not None for value in _filters(call).values()):
-        what += " that passes the filters"
+        subject += " that passes the filters"
     keep = " If you learn it elsewhere, remember_knowledge keeps it for the next time."
     return (
-        f"{what} fits {shorten(repr(words))}. Try fewer or other words, or describe_graph."
+        f"{subject} fits {shorten(repr(words))}. Try fewer or other words, or describe_graph."
         f"{'' if call.state.readonly else keep}"
     )
 

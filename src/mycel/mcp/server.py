@@ -271,19 +271,19 @@ class _Service:
         catalog = state.db.schema.catalog
         return [*(query_tools.query_tool(query, catalog) for query in own), *run]
 
-    def _run_query(self, name: str, given: dict[str, Any], branch: str | None) -> Answer | None:
+    def _run_query(self, name: str, values: dict[str, Any], branch: str | None) -> Answer | None:
         """The answer of a named query as a tool; None if there is none of this name."""
         try:
             # The query itself may have a parameter of this name.
-            chosen = given.pop("branch", branch) if name == query_tools.RUN else branch
+            chosen = values.pop("branch", branch) if name == query_tools.RUN else branch
             with self._on_branch(chosen) as state:
-                call = ToolCall(state, given)
+                call = ToolCall(state, values)
                 if name == query_tools.RUN:
                     return query_tools.run_named(call)
                 own = query_tools.offered_queries(state, self._queries, {*self._tools})
                 if name not in {query.name for query in own}:
                     return None
-                return query_tools.run_query(call, name, given)
+                return query_tools.run_query(call, name, values)
         except MycelError as error:
             return failure(hints.in_tools(error, readonly=self._state.readonly))
         except Exception:  # noqa: BLE001 - The edge, as below.
@@ -306,32 +306,32 @@ class _Service:
             if queried is None:
                 raise self._unknown(params.name)
             return COMPLETE | queried.to_wire()
-        given, branch = params.arguments or {}, self._chosen_branch(context)
-        if params.input_responses and tool is HISTORY and given.get("action") == "merge":
-            return await self._settle(context, tool, given, _dumped(params.input_responses))
+        values, branch = params.arguments or {}, self._chosen_branch(context)
+        if params.input_responses and tool is HISTORY and values.get("action") == "merge":
+            return await self._settle(context, tool, values, _dumped(params.input_responses))
         if not tool.is_long:
             answer = await self._in_thread(
-                context, lambda: self._run(tool, given, branch, tool.run, shows_app=shows_app)
+                context, lambda: self._run(tool, values, branch, tool.run, shows_app=shows_app)
             )
         else:
             async with _watched(context) as report:
                 work = _for_client(
-                    context, lambda: self._run(tool, given, branch, tool.run, report)
+                    context, lambda: self._run(tool, values, branch, tool.run, report)
                 )
                 answer = await self._in_own_thread(work)
-        return await self._asking(context, tool, given, answer, 1)
+        return await self._asking(context, tool, values, answer, 1)
 
     def _run(
         self,
         tool: Tool,
-        given: dict[str, Any],
+        values: dict[str, Any],
         branch: str | None,
         work: Callable[[ToolCall], Answer],
         *report: ProgressReport,
         shows_app: bool = False,
     ) -> Answer:
         try:
-            checked = arguments.check(tool.name, self._schemas[tool.name], given)
+            checked = arguments.check(tool.name, self._schemas[tool.name], values)
             if "workspaces" in checked and tool.run_over_several is not None:
                 work = tool.run_over_several
             with self._on_branch(checked.pop("branch", branch)) as state:
@@ -349,39 +349,39 @@ class _Service:
     # Handlers of questions to the client.
 
     async def _asking(
-        self, context: Context, tool: Tool, given: dict[str, Any], answer: Answer, round_: int
+        self, context: Context, tool: Tool, values: dict[str, Any], answer: Answer, round_: int
     ) -> JsonObject:
         """The result of a call, after the client was asked about the conflicts that are left."""
-        asked = None
+        inquiry = None
         if answer.asks is not None:
-            asked = inquiries.inquiry(answer.asks, self._offer(context), round_)
-        if asked is None:
+            inquiry = inquiries.inquiry(answer.asks, self._offer(context), round_)
+        if inquiry is None:
             return COMPLETE | answer.to_wire()
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            return asked.to_wire()
+            return inquiry.to_wire()
         try:
-            responses = await _put(context, asked)
+            responses = await _put(context, inquiry)
         except MCPError:  # The user or the client refused to answer.
             return COMPLETE | answer.to_wire()
-        return await self._settle(context, tool, given, responses)
+        return await self._settle(context, tool, values, responses)
 
     async def _settle(
         self,
         context: Context,
         tool: Tool,
-        given: dict[str, Any],
+        values: dict[str, Any],
         responses: inquiries.InquiryResponses,
     ) -> JsonObject:
         """The result of a call after the client's answers."""
         branch = self._chosen_branch(context)
         answer = await self._in_thread(
             context,
-            lambda: self._run(tool, given, branch, lambda call: inquiries.settle(call, responses)),
+            lambda: self._run(tool, values, branch, lambda call: inquiries.settle(call, responses)),
         )
         if answer.asks is None:
             return COMPLETE | answer.to_wire()
         _, round_ = inquiries.asked_about(responses)
-        return await self._asking(context, tool, given, answer, round_ + 1)
+        return await self._asking(context, tool, values, answer, round_ + 1)
 
     def _offer(self, context: Context) -> inquiries.Offer:
         """The kinds of questions that the client offers and the user of the server allows."""
@@ -426,14 +426,14 @@ class _Service:
         if self._only_queries:
             message = f"There is no tool {shorten(repr(name))}: this server answers named queries."
             return MCPError(types.INVALID_PARAMS, f"{message} {query_tools.RUN} lists them.")
-        known = list(self._tools)
+        names = list(self._tools)
         if name in {tool.name for tool in offered(readonly=False)}:
             why = f"is read-only, and {name} writes" if self._state.readonly else "shows no files"
             message = f"This server {why}."
         else:
-            close = did_you_mean(shorten(name), known)
+            close = did_you_mean(shorten(name), names)
             message = f"There is no tool {shorten(repr(name))}. {close}".rstrip()
-        return MCPError(types.INVALID_PARAMS, f"{message} There are: {', '.join(known)}.")
+        return MCPError(types.INVALID_PARAMS, f"{message} There are: {', '.join(names)}.")
 
     # Resources.
 
@@ -534,11 +534,11 @@ def _protocol_error(error: MycelError) -> MCPError:
     return MCPError(code, f"{error.message} {error.hint}", answer.data)
 
 
-async def _put(context: Context, asked: inquiries.Inquiry) -> inquiries.InquiryResponses:
+async def _put(context: Context, inquiry: inquiries.Inquiry) -> inquiries.InquiryResponses:
     """Ask a client of the older era while its call waits; returns the answers."""
     responses: dict[str, types.InputResponse] = {}
     metadata = ServerMessageMetadata(related_request_id=context.request_id)
-    for key, request in asked.requests.items():
+    for key, request in inquiry.requests.items():
         if request["method"] == "sampling/createMessage":
             responses[key] = await context.session.send_request(
                 types.CreateMessageRequest.model_validate(request),

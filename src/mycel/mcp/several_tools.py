@@ -33,7 +33,7 @@ def search(call: ToolCall) -> Answer:
     """Nodes and relations of several workspaces that match some words, ranked together."""
     warnings: list[str] = []
     with _opened(call, _OF_SEARCH) as several:
-        given: JsonObject = {name: call.arguments.get(name) for name in Filters.__annotations__}
+        filters: JsonObject = {name: call.arguments.get(name) for name in Filters.__annotations__}
         placed_hits = several.search(
             call.arguments["query"],
             limit=call.arguments.get("limit", search_tool.SEARCH_LIMIT),
@@ -41,7 +41,7 @@ def search(call: ToolCall) -> Answer:
             type=call.arguments.get("type"),
             mode=call.arguments.get("mode", HYBRID),
             warnings=warnings,
-            **given,
+            **filters,
         )
     page = TextPage()
     page.add(_WARNING)

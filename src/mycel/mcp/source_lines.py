@@ -130,14 +130,14 @@ def add_references(
 
 def _meaning(references: References) -> str:
     """A sentence on the symbols that a name may mean; empty if it can mean only one."""
-    name, asked = shorten(references.name), shorten(references.asked)
+    name, path = shorten(references.name), shorten(references.asked)
     symbols, others = references.symbols, references.namesakes
     if not symbols and not others:
-        return f"No symbol is named {asked}."
+        return f"No symbol is named {path}."
     if not symbols:
         verb = "symbol is" if len(others) == 1 else "symbols are"
         listing = ", ".join(first_few(others, NAMESAKES_SHOWN))
-        return f"No symbol has the path {asked}; {len(others)} {verb} named {name}: {listing}"
+        return f"No symbol has the path {path}; {len(others)} {verb} named {name}: {listing}"
     if len(symbols) > 1:
         if len(symbols) >= SYMBOLS_MAX:
             many = (
@@ -147,8 +147,8 @@ def _meaning(references: References) -> str:
             many = f"{len(symbols)} symbols are named {name}; these are the uses of all of them."
         return f"{many} Pass a URI for those of one."
     parts = iter(_SIGNS.split(symbols[0].symbol.uri))
-    has_path = all(word in parts for word in _SIGNS.split(asked))
-    return "" if has_path else f"{asked} is taken for the only symbol named {name}."
+    has_path = all(word in parts for word in _SIGNS.split(path))
+    return "" if has_path else f"{path} is taken for the only symbol named {name}."
 
 
 def _add_users(
@@ -165,8 +165,10 @@ def _add_users(
     if not any(lines.relation in CERTAIN for lines in uses.users):
         lines += sum(len(lines.lines) for lines in uses.users)
         verb = "mentions" if files == 1 else "mention"
-        known = f"No caller is known; {count(files, 'file')} {verb} the name."
-        page.add(f"No caller is certain; {count(lines, 'line')} may call it." if lines else known)
+        sentence = f"No caller is known; {count(files, 'file')} {verb} the name."
+        page.add(
+            f"No caller is certain; {count(lines, 'line')} may call it." if lines else sentence
+        )
     for kind, heading in HEADINGS.items():
         users = [lines for lines in uses.users if lines.relation == kind]
         entry[kind] = [lines.uri for lines in users[:limit]]

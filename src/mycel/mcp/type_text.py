@@ -86,11 +86,11 @@ def _ends(attributes: JsonObject) -> list[str]:
 def _undeclared_attributes(payload: JsonObject, attributes: JsonObject) -> list[str]:
     """The attributes of instances that the definition does not name."""
     schema = attributes.get("instance_schema")
-    known = schema if isinstance(schema, dict) else {}
+    declarations = schema if isinstance(schema, dict) else {}
     keys = [
         attribute["key"]
         for attribute in payload.get("attributes_seen", ())
-        if attribute["key"] not in known
+        if attribute["key"] not in declarations
     ]
     return [f"also seen: {', '.join(shorten(str(key), 60) for key in keys)}"] if keys else []
 

@@ -163,9 +163,9 @@ def forget(call: ToolCall) -> Answer:
     kept_for_good = _kept_for_good(call)
     if action == "archive":
         return _hide(call, is_restore=False, warnings=kept_for_good)
-    given = call.arguments.get("relations", ())
+    drafts = call.arguments.get("relations", ())
     relations = [
-        (relation["source"], relation["relation"], relation["target"]) for relation in given
+        (relation["source"], relation["relation"], relation["target"]) for relation in drafts
     ]
     uris = [] if relations and not call.arguments.get("uris") else call.uris()
     page, removed = TextPage(), 0

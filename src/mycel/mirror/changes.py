@@ -144,16 +144,16 @@ class Changes:
     def _with_links(self, pair: Pair, relations: list[FileRelation]) -> list[FileRelation]:
         """The relations, after the changes in the block of links of the body."""
         base, theirs = pair.base, pair.theirs
-        known = frozenset() if base is None else links_of(base)
+        before = frozenset() if base is None else links_of(base)
         now = (theirs.links if theirs is not None else None) or frozenset()
         old = set() if base is None else _by_key(base.relations).keys()
-        body_links = known - now
+        body_links = before - now
         file_relations = [
             relation
             for relation in relations
             if relation_key(relation) not in old or _body_link(relation) not in body_links
         ]
-        for link in sorted(now - known):
+        for link in sorted(now - before):
             if link in map(_body_link, file_relations):
                 continue
             target = self._uri_at(link.path)

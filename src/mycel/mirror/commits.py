@@ -104,8 +104,8 @@ def author_of(actor: str, authors: Mapping[str, str], own: Identity) -> Identity
     an actor is ignored.
     """
     person = actor.partition(SEPARATOR)[0]
-    if given := identity(authors.get(actor) or authors.get(person, "")):
-        return given
+    if author := identity(authors.get(actor) or authors.get(person, "")):
+        return author
     if person == SELF:
         return own
     name = _UNFIT.sub("", person).strip() or "unknown"
@@ -123,23 +123,23 @@ def message_of(
     group: Sequence[LogEntry],
     changes: FileChanges,
     position: MirrorPosition,
-    given: str = "",
+    title: str = "",
     purged: Iterable[bytes] = (),
 ) -> str:
-    """The message of a commit, with its trailers; `given` comes before the journal's."""
+    """The message of a commit, with its trailers; `title` comes before the journal's."""
     lines = [
         log_entry.message
         for log_entry in group
         if log_entry.message and not is_summary(log_entry.message)
     ]
-    texts = list(dict.fromkeys(_clean(text) for text in ([given] if given else lines)))
+    texts = list(dict.fromkeys(_clean(text) for text in ([title] if title else lines)))
     texts = [text for text in texts if text]
     paths = _paths(changes)
     if not texts:
         subject, body = _about(changes), paths
     elif len(texts) == 1:
         subject, _, rest = texts[0].partition("\n")
-        others = paths if len(lines) < len(group) and not given else ""
+        others = paths if len(lines) < len(group) and not title else ""
         body = "\n\n".join(part for part in (rest.strip("\n"), others) if part)
     else:
         subject = f"{_first_line(texts[0])} (and {len(texts) - 1} more)"

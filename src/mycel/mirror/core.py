@@ -43,15 +43,15 @@ def is_core_path(path: str) -> bool:
 
 def is_core(path: str, content: bytes) -> bool:
     """True if a document is one that every new graph has or had."""
-    known = core_documents().get(path)
-    return known is not None and sha256(content).hexdigest() in known
+    digests = core_documents().get(path)
+    return digests is not None and sha256(content).hexdigest() in digests
 
 
 def default_definition(kind: str, name: str) -> Mapping[str, Any]:
     """The attributes of a type or predicate that is defined on first use."""
     if kind == CONCEPT_TYPE:
-        known = SYMBOL_DEFINITION if name == SYMBOL else DEFINITIONS.get(name)
-        return known or UNDESCRIBED
+        definition = SYMBOL_DEFINITION if name == SYMBOL else DEFINITIONS.get(name)
+        return definition or UNDESCRIBED
     return {"description": RELATIONS[name]} if name in RELATIONS else UNDESCRIBED
 
 

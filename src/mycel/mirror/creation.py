@@ -126,7 +126,7 @@ def exclude_folder(repository: Repository, folder: Path) -> None:
         return
     place = repository.folder / repository.line("rev-parse", "--git-path", "info/exclude")
     place.parent.mkdir(parents=True, exist_ok=True)
-    known = read_bounded(place, FILE_BYTES_MAX).decode() if place.exists() else ""
+    text = read_bounded(place, FILE_BYTES_MAX).decode() if place.exists() else ""
     name = folder.resolve().relative_to(repository.folder.resolve()).as_posix()
-    gap = "" if not known or known.endswith("\n") else "\n"
-    place.write_text(f"{known}{gap}/{name}/\n", "utf-8")
+    gap = "" if not text or text.endswith("\n") else "\n"
+    place.write_text(f"{text}{gap}/{name}/\n", "utf-8")

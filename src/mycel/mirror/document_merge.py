@@ -42,19 +42,19 @@ def merge_documents(
     combine_values: Combine | None = None,
 ) -> MergedDocument:
     """Merge two documents; a place has no base if the two bases differ there."""
-    known = [None if base is None else places_of(base) for base in bases]
+    versions = [None if base is None else places_of(base) for base in bases]
     mine = None if ours is None else places_of(ours)
     other = None if theirs is None else places_of(theirs)
     if mine is None or other is None:
-        if all(_are_equal(version, other) for version in known):
+        if all(_are_equal(version, other) for version in versions):
             return MergedDocument(ours, ours)
-        if all(_are_equal(version, mine) for version in known):
+        if all(_are_equal(version, mine) for version in versions):
             return MergedDocument(theirs, theirs)
         return MergedDocument(ours, theirs)
     with_ours: dict[Place, Any] = {}
     with_theirs: dict[Place, Any] = {}
     for place in {**mine, **other}:
-        base = _common([(version or {}).get(place, ABSENT) for version in known])
+        base = _common([(version or {}).get(place, ABSENT) for version in versions])
         one, two = mine.get(place, ABSENT), other.get(place, ABSENT)
         values = one, two
         merged = settle(base, one, two, lambda: UNKNOWN)

@@ -199,11 +199,14 @@ def _relative(target: str, folder: str) -> str:
     """A path relative to a folder; both are quoted."""
     if target.startswith(folder):
         return target[len(folder) :]
-    there, here = target.split("/"), folder.split("/")[:-1]
+    target_parts, folder_parts = target.split("/"), folder.split("/")[:-1]
     shared = 0
-    while shared < min(len(here), len(there) - 1) and here[shared] == there[shared]:
+    while (
+        shared < min(len(folder_parts), len(target_parts) - 1)
+        and folder_parts[shared] == target_parts[shared]
+    ):
         shared += 1
-    return "../" * (len(here) - shared) + "/".join(there[shared:])
+    return "../" * (len(folder_parts) - shared) + "/".join(target_parts[shared:])
 
 
 def without_links(body: str, path: str) -> tuple[str, frozenset[BodyLink] | None]:

@@ -116,13 +116,13 @@ def _key(document: MirrorDocument | None) -> bytes:
 def _check_deleted(paths: Sequence[str], read: Sequence[Pair], others: CommittedFiles) -> None:
     if not paths:
         return
-    known = others.count() + sum(pair.base is not None for pair in read)
-    if len(paths) > DELETIONS_MAX or len(paths) > known * DELETED_SHARE_MAX:
+    total = others.count() + sum(pair.base is not None for pair in read)
+    if len(paths) > DELETIONS_MAX or len(paths) > total * DELETED_SHARE_MAX:
         raise ConstraintViolation(
-            f"{len(paths)} of {known} files are gone from the mirror; nothing was imported.",
+            f"{len(paths)} of {total} files are gone from the mirror; nothing was imported.",
             hint="To delete their concepts, say --allow-deletions (allow_deletions=True);"
             " if not, restore the files: `git checkout .` in the folder of the mirror.",
-            data={"deleted": list(paths), "documents": known},
+            data={"deleted": list(paths), "documents": total},
         )
 
 

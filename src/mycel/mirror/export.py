@@ -101,8 +101,8 @@ def write_changes(
     for word, parent in zip(("from", *["merge"] * len(parents)), parents, strict=False):
         write(f"{word} {parent}\n".encode())
     for change in restored:
-        what = f"M {change.mode} {change.new}" if change.new else "D"
-        write(os.fsencode(f"{what} {_quoted(change.path)}\n"))
+        command = f"M {change.mode} {change.new}" if change.new else "D"
+        write(os.fsencode(f"{command} {_quoted(change.path)}\n"))
     for path in changes.removed:
         write(f"D {path}\n".encode())
     for file in changes.written_count:

@@ -41,8 +41,8 @@ class Folder:
         paths = []
         for change in changes:
             content = self.content(change.path)
-            there = "" if content is None else self._repository.blob(content)
-            if there not in (change.old, change.new, imported.get(change.path)):
+            present = "" if content is None else self._repository.blob(content)
+            if present not in (change.old, change.new, imported.get(change.path)):
                 paths.append(change.path)
         return paths
 

@@ -268,14 +268,14 @@ class _Reading:
             raise self._error(line, f"{key!r} must be a list of keys and values")
         return value
 
-    def _check_content(self, value: dict[str, Any], what: str, line: int) -> None:
+    def _check_content(self, value: dict[str, Any], noun: str, line: int) -> None:
         """Refuse invalid attributes and metadata, and metadata that only the engine writes."""
         try:
-            object_text(value, what)
+            object_text(value, noun)
         except MycelError as error:
             raise self._error(line, error.message) from None
         own = min((key for key in value if key.startswith("_")), default="")
-        if own and what == "metadata":
+        if own and noun == "metadata":
             raise self._error(line, f"{own!r} is metadata of the engine, which files do not have")
 
     def _relations(self, fields: dict[str, tuple[Any, int]]) -> Iterator[FileRelation]:

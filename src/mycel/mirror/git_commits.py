@@ -73,14 +73,14 @@ class AuthoredFiles(NamedTuple):
 def commits_between(
     repository: Repository,
     tip: str,
-    known: Iterable[str],
+    excluded: Iterable[str],
     is_own: Callable[[MirrorPosition], bool],
 ) -> list[GitCommit]:
     """The commits of others up to a tip, without known commits and their history; oldest first.
 
     `is_own` tells if a commit of a mirror is one of ours, which a rebase may have copied.
     """
-    limits = [f"^{commit}" for commit in known if commit]
+    limits = [f"^{commit}" for commit in excluded if commit]
     words = ("rev-list", "--topo-order", "--reverse", tip, *limits)
     names = repository.run(*words).decode().split()
     git_commits = [

@@ -149,14 +149,14 @@ def import_edits(
     work = _Import(graph, upkeep, consent, dict(options), message, dry_run=dry_run)
     if not dry_run:
         work.settle()
-    here = work.run(is_local=True)
-    if here.pushed is None and here.files:
-        return here
-    there = work.run(is_local=False)
-    files = tuple(sorted({*here.files, *there.files}))
-    pushed = there.pushed or here.pushed
-    warnings = (*here.warnings, *there.warnings)
-    return Imported(files, (*here.merges, *there.merges), pushed, warnings)
+    local = work.run(is_local=True)
+    if local.pushed is None and local.files:
+        return local
+    fetched = work.run(is_local=False)
+    files = tuple(sorted({*local.files, *fetched.files}))
+    pushed = fetched.pushed or local.pushed
+    warnings = (*local.warnings, *fetched.warnings)
+    return Imported(files, (*local.merges, *fetched.merges), pushed, warnings)
 
 
 class _Import:
@@ -289,8 +289,8 @@ class _Import:
         if not paths and sight.tip == sight.last:
             return None
         self._check_settled()
-        known = repository.objects_at(sight.last, [path for path in paths if is_document(path)])
-        bases = dict(zip(known, repository.blobs(list(known.values())), strict=True))
+        in_base = repository.objects_at(sight.last, [path for path in paths if is_document(path)])
+        bases = dict(zip(in_base, repository.blobs(list(in_base.values())), strict=True))
         files = [EditedFile(path, bases.get(path), folder.content(path)) for path in paths]
         git_commits = upkeep.commits_of_others(reader, sight)
         news = commits.news_in(git_commit.message for git_commit in git_commits)
@@ -301,7 +301,7 @@ class _Import:
         consent = self._consent._replace(deletions=is_trusted)
         documents = [file for file in files if file.path.endswith(DOCUMENT)]
         all_edits = edits.edits_of(base, documents, others, news, consent)
-        declared = [
+        declarations = [
             EditedDeclaration(path, bases.get(path), folder.content(path))
             for path in paths
             if path.endswith(DECLARATION)
@@ -319,11 +319,11 @@ class _Import:
         portions = self._portions(reader, [(seq, all_edits)], groups, len(paths))
         purged = [(seq, identity) for identity in all_edits.purged]
         head = reader.head().seq
-        schema, actor = self._schema(declared, groups)
+        schema, actor = self._schema(declarations, groups)
         return Intake(sight, head, objects, frozenset(paths), portions, purged, schema, actor)
 
     def _schema(
-        self, declared: Sequence[EditedDeclaration], groups: Sequence[AuthoredFiles]
+        self, declarations: Sequence[EditedDeclaration], groups: Sequence[AuthoredFiles]
     ) -> tuple[DesiredSchema | None, str]:
         """The schema of the edited files, and the actor of the last change to them.
 
@@ -333,8 +333,8 @@ class _Import:
         """
         problems: list[FrontMatterProblem] = []
         desired = None
-        if declared:
-            desired = desired_schema(stored_declarations(self._graph), declared, problems)
+        if declarations:
+            desired = desired_schema(stored_declarations(self._graph), declarations, problems)
         if problems:
             raise edits.refusal(problems)
         paths = () if desired is None else desired.paths

@@ -86,10 +86,10 @@ class Inspection:
         NotFound: the graph has no mirror.
     """
 
-    def __init__(self, graph: Graph, known: Settings | None = None) -> None:
+    def __init__(self, graph: Graph, stored_settings: Settings | None = None) -> None:
         self._graph: Final = graph
         self._path: Final = companion(graph.path).resolve()
-        self.settings: Settings = known or settings.read(self._path)
+        self.settings: Settings = stored_settings or settings.read(self._path)
 
     @property
     def folder(self) -> Path:
@@ -115,8 +115,8 @@ class Inspection:
                 edited = self.edited(sight.last)
                 count = len(self.commits_of_others(reader, sight))
                 if sight.upstream:
-                    known = (sight.tip, sight.last)
-                    incoming = len(self.commits_after(reader, sight.upstream, known))
+                    own_commits = (sight.tip, sight.last)
+                    incoming = len(self.commits_after(reader, sight.upstream, own_commits))
                 self.check_imported(sight)
             except (ConstraintViolation, GitFailed) as error:
                 problem = f"{error.message} {error.hint}".strip()
@@ -138,11 +138,11 @@ class Inspection:
         Git lists candidates, so other files are not read.
         """
         repository, folder = self.repository, Folder(self.repository)
-        known = repository.differing(commit)
+        objects = repository.differing(commit)
         for path in repository.untracked():
-            known.setdefault(path, "")
+            objects.setdefault(path, "")
         paths = []
-        for path, name in known.items():
+        for path, name in objects.items():
             if not folder.is_document(path):
                 continue
             content = folder.content(path)
@@ -156,10 +156,10 @@ class Inspection:
             return []
         return self.commits_after(reader, sight.tip, (sight.last,))
 
-    def commits_after(self, reader: Reader, tip: str, known: tuple[str, ...]) -> list[GitCommit]:
+    def commits_after(self, reader: Reader, tip: str, excluded: tuple[str, ...]) -> list[GitCommit]:
         """The commits of others up to a tip, without those in the history of known commits."""
         return commits_between(
-            self.repository, tip, known, lambda position: is_known(reader, position)
+            self.repository, tip, excluded, lambda position: is_known(reader, position)
         )
 
     # References.

@@ -79,8 +79,8 @@ class Joining(Upkeep):
                 f"There is no Git repository at {near(self.folder)}.",
                 hint="Clone one with the branch of the mirror, or name it: --remote URL.",
             )
-        known = repository.refs(self.branch_ref, self.upstream_ref)
-        if self.upstream_ref not in known and (remote or self.branch_ref not in known):
+        refs = repository.refs(self.branch_ref, self.upstream_ref)
+        if self.upstream_ref not in refs and (remote or self.branch_ref not in refs):
             self.fetch(repository)
         if not repository.refs(self.branch_ref, self.upstream_ref):
             raise NotFound(
@@ -116,8 +116,8 @@ class Joining(Upkeep):
         """The remote of the branch: the given one, the one that Git knows, or the default."""
         if self.settings.remote:
             return self.settings.remote
-        known = f"branch.{self.settings.branch}.remote"
-        if remote := repository.line("config", known, check=False):
+        setting = f"branch.{self.settings.branch}.remote"
+        if remote := repository.line("config", setting, check=False):
             return remote
         url = repository.line("config", f"remote.{DEFAULT_REMOTE}.url", check=False)
         return DEFAULT_REMOTE if url else ""
@@ -131,11 +131,11 @@ class Joining(Upkeep):
         # Used until the folder has a repository of its own.
         self.__dict__["repository"] = repository
         try:
-            known = self.find_position(reader, tip)
+            position = self.find_position(reader, tip)
         finally:
             del self.__dict__["repository"]
-        if known is not None:
-            return known
+        if position is not None:
+            return position
         own = _count_documents(reader)
         if own and not merge:
             number = f"more than {COUNTED_MAX}" if own > COUNTED_MAX else str(own)

@@ -68,8 +68,8 @@ class Mirror:
                 have been edited.
             GitFailed: a call of git failed.
         """
-        known = _new_settings(graph, folder, branch, authors, remote)
-        Creation(graph, known).begin()
+        new_settings = _new_settings(graph, folder, branch, authors, remote)
+        Creation(graph, new_settings).begin()
         return cls(graph)
 
     @classmethod
@@ -100,8 +100,8 @@ class Mirror:
         """
         from mycel.mirror.joining import Joining  # noqa: PLC0415 - it needs what an import needs
 
-        known = _new_settings(graph, folder, branch, authors, remote)
-        Joining(graph, known).begin(merge=merge)
+        new_settings = _new_settings(graph, folder, branch, authors, remote)
+        Joining(graph, new_settings).begin(merge=merge)
         mirror = cls(graph)
         return mirror, mirror.import_edits(allow_deletions=True, policy=policy)
 
@@ -209,36 +209,36 @@ def _new_settings(
     path = companion(graph.path).resolve()
     _check_authors(authors or {})
     try:
-        known = settings.read(path)
+        stored = settings.read(path)
     except NotFound:
-        known = None
+        stored = None
     if is_address(graph.path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        if folder is None and known is None:
+        if folder is None and stored is None:
             raise ConstraintViolation(
                 "A graph on a server has no folder beside it.", hint="Name one for the mirror."
             )
     if folder is None:
-        folder = path.parent / FOLDER if known is None else known.folder
+        folder = path.parent / FOLDER if stored is None else stored.folder
     folder = Path(folder).absolute()
     repair(folder)
     is_there = (folder / ".git").exists()
-    if known is None or known.folder != folder:
-        known = _adopted(folder) if is_there else Settings(folder, "")
+    if stored is None or stored.folder != folder:
+        stored = _adopted(folder) if is_there else Settings(folder, "")
     if not is_there:
         _check_empty(folder)
-        known = known._replace(is_complete=False)
-    if not known.is_complete:
+        stored = stored._replace(is_complete=False)
+    if not stored.is_complete:
         above = root_of(folder.parent)
         name = OWN_BRANCH if above is None else PROJECT_BRANCH
-        known = known._replace(
+        stored = stored._replace(
             is_worktree=above is not None and not (folder / ".git").is_dir(),
-            branch=known.branch or name,
+            branch=stored.branch or name,
         )
-    return known._replace(
-        branch=branch or known.branch,
-        authors=dict(known.authors) | dict(authors or {}),
-        remote=known.remote if remote is None else remote,
+    return stored._replace(
+        branch=branch or stored.branch,
+        authors=dict(stored.authors) | dict(authors or {}),
+        remote=stored.remote if remote is None else remote,
     )
 
 

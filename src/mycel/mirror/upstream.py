@@ -70,7 +70,7 @@ def read(reader: Reader, mirror: Inspection, sight: Sight, consent: ImportConsen
         for change in repository.tree_changes(base, tip)
         if is_document(change.path)
     )
-    declared = _declarations(repository, bases, tip, paths)
+    declarations = _declarations(repository, bases, tip, paths)
     documents = frozenset(path for path in paths if path.endswith(DOCUMENT))
     only = bases[0] if len(bases) == 1 else ""
     position = mirror.position(reader, only) if only else None
@@ -79,9 +79,9 @@ def read(reader: Reader, mirror: Inspection, sight: Sight, consent: ImportConsen
         files = [EditedFile(path, before.get(path), after.get(path)) for path in sorted(documents)]
         others = CommittedFiles(repository, only, documents)
         all_edits = edits.edits_of(reader.at(State(position.seq)), files, others, news, consent)
-        return FetchedEdits(git_commits, paths, [(position.seq, all_edits)], declared)
+        return FetchedEdits(git_commits, paths, [(position.seq, all_edits)], declarations)
     split = _Split(reader, mirror, sight, bases, documents)
-    return FetchedEdits(git_commits, paths, split.edits(news, consent), declared)
+    return FetchedEdits(git_commits, paths, split.edits(news, consent), declarations)
 
 
 def _declarations(
@@ -113,8 +113,8 @@ class _Split:
         self._repository = mirror.repository
         self._sight = sight
         self._paths = paths
-        known = mirror.find_position(reader, sight.upstream)
-        self._old, self._old_seq = ("", 0) if known is None else (known[0], known[1].seq)
+        position = mirror.find_position(reader, sight.upstream)
+        self._old, self._old_seq = ("", 0) if position is None else (position[0], position[1].seq)
         self._bases = [self._documents(base) for base in bases]
         self._ours = self._documents(sight.last)
         self._theirs = self._documents(sight.upstream)

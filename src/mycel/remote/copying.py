@@ -189,7 +189,7 @@ def pull(
             check_continues(source, head, *pinned)
         while True:
             with db.reading() as reader:
-                position, here = reader.position, reader.head().snapshot().journal_root
+                position, local_root = reader.position, reader.head().snapshot().journal_root
                 is_ahead = position >= head.entries and (
                     _root_at(reader, head.entries) == head.journal_root
                 )
@@ -197,8 +197,8 @@ def pull(
                 return Pulled("up_to_date" if position == head.entries else "ahead", head)
             if position < head.entries:
                 proof = source.consistency(position, head.entries)
-                if proof.old_journal_root == here:
-                    check_consistency(proof, position, here, head)
+                if proof.old_journal_root == local_root:
+                    check_consistency(proof, position, local_root, head)
                     try:
                         head = _follow(_store_of(db), source, head, progress)
                     except _OvertakenError:
@@ -393,12 +393,12 @@ def _merge_apart(
         with closing(Store(path, create=False)) as store:
             with store.reading() as reader:
                 before = reader.position
-                here = reader.head().snapshot().journal_root
+                local_root = reader.head().snapshot().journal_root
                 is_known = _root_at(reader, head.entries) == head.journal_root
             is_outdated = is_known and head.entries < before
             if not is_known:
                 try:
-                    check_continues(source, head, before, here)
+                    check_continues(source, head, before, local_root)
                 except HistoryRewritten:
                     if is_pinned:
                         raise
@@ -534,9 +534,9 @@ def _change(change: dict[str, Any]) -> dict[str, Any]:
         return {"link": key} | {part: after[part] for part in ("attributes", "metadata", "weight")}
     if after is None:
         return {"concept": {"type": before["type"], "name": before["name"]}, "removed": True}
-    there = after if before is None else before
-    edit: dict[str, Any] = {"concept": {"type": there["type"], "name": there["name"]}}
+    former = after if before is None else before
+    edit: dict[str, Any] = {"concept": {"type": former["type"], "name": former["name"]}}
     edit |= {part: after[part] for part in ("attributes", "metadata")}
-    if (there["type"], there["name"]) != (after["type"], after["name"]):
+    if (former["type"], former["name"]) != (after["type"], after["name"]):
         edit["to"] = {"type": after["type"], "name": after["name"]}
     return edit

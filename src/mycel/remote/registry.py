@@ -197,22 +197,22 @@ class RemoteRegistry:
         A key is remembered if none is pinned yet. `graph` becomes the clone of the remote, unless
         it is the clone of another one.
         """
-        with self._changing() as known:
-            entry = known.get(name)
+        with self._changing() as registry:
+            entry = registry.get(name)
             if entry is not None:
                 owner = self.of_graph(graph) if graph else None
                 if not graph or (owner is not None and owner.name != name):
                     graph = entry.graph
                 pinned = replace(entry, entries=entries, journal_root=journal_root)
-                known[name] = replace(pinned, graph=graph, key=entry.key or key)
+                registry[name] = replace(pinned, graph=graph, key=entry.key or key)
 
     def release(self, graph: str) -> None:
         """Forget that a graph was the clone of workspaces, because it is gone or replaced."""
         place = Path(graph).resolve()
-        with self._changing() as known:
-            for name, entry in list(known.items()):
+        with self._changing() as entries:
+            for name, entry in list(entries.items()):
                 if entry.graph and Path(entry.graph).resolve() == place:
-                    known[name] = replace(entry, graph="")
+                    entries[name] = replace(entry, graph="")
 
     def _read(self) -> dict[str, RemoteEntry]:
         try:

@@ -64,7 +64,7 @@ def find_caveats(
         lasting = {number for number, element in values.items() if _ends_after(element, time_us)}
         newer = {number: others for number, others in newer.items() if number not in lasting}
     others = {number for numbers in newer.values() for number in numbers}
-    known = reader.elements(others) if others else {}
+    elements = reader.elements(others) if others else {}
     now_us = time_of_state(reader) if time_us is None else time_us
     hidden = hidden_among(reader, values.keys())
     by_element: dict[int, tuple[Caveat, ...]] = {}
@@ -75,7 +75,7 @@ def find_caveats(
         caveats = tuple(value_caveats(metadata, element.attributes, now_us))
         if number in hidden and element.metadata.get(ARCHIVED_AT) is None:
             caveats = (AT_ARCHIVED, *caveats)
-        concepts = (known.get(successor) for successor in newer.get(number, ()))
+        concepts = (elements.get(successor) for successor in newer.get(number, ()))
         if names := tuple(name(concept) for concept in concepts if isinstance(concept, Concept)):
             caveats = (superseded_by(names), *caveats)
         if caveats:

@@ -38,6 +38,6 @@ def find_changed_citations(
 def _content(attributes: Mapping[str, Any]) -> object:
     """The values that tell if the content of a file, symbol or section has changed."""
     stamp = attributes.get(STAMP)
-    known = stamp.get(_HASH) if isinstance(stamp, dict) else None
-    content = known if known is not None else attributes.get(CONTENT)
+    digest = stamp.get(_HASH) if isinstance(stamp, dict) else None
+    content = digest if digest is not None else attributes.get(CONTENT)
     return content, MISSING_SINCE in attributes

@@ -76,7 +76,7 @@ class ConceptSearch:
 
     def hits(self, limit: int) -> list[ElementHit]:
         """Concepts that fit, best first; only the first `limit` are certain to be the best."""
-        words, asked = self._words, self._words.question
+        words, question = self._words, self._words.question
         depth = limit + RERANKED_MORE
         if self._mode == SEMANTIC:
             return self._ranked(self._ranked_passages(depth))
@@ -85,15 +85,17 @@ class ConceptSearch:
             scores = self._ranked_passages(depth)
         else:
             scores = self._by_words(candidates, depth)
-        numbers = candidates.by_keys(asked.keys(), max(limit, NAMED_MAX)) + self._named_from(limit)
-        self._formerly = self._passing(find_former(self._reader, asked, is_taken=bool(numbers)))
+        numbers = candidates.by_keys(question.keys(), max(limit, NAMED_MAX)) + self._named_from(
+            limit
+        )
+        self._formerly = self._passing(find_former(self._reader, question, is_taken=bool(numbers)))
         may_have_all = self._ranking is None or self._ranking.may_have_all
         if len(scores) >= depth and may_have_all and words.may_be_titled:
-            numbers += candidates.titled(asked.terms, depth)
+            numbers += candidates.titled(question.terms, depth)
         self._about = self._notes_about()
         for number in (*numbers, *self._formerly, *self._about):
             scores.setdefault(number, 0.0)
-        last = asked.terms[-1] if asked.terms else ""
+        last = question.terms[-1] if question.terms else ""
         if len(scores) < limit and len(last) >= BEGINNING_CHARACTERS_MIN:
             begun = words.shares(candidates.by_beginning(last, limit))
             for number, score in score_words(begun, words.usual, "stems").items():

@@ -319,11 +319,11 @@ class QuestionEvidence:
         if "named" not in self.without:
             pieces = np.array(self._model.token_ids(self._question), np.uint16)
             hashes = np.unique(corpus.names.mentioned(pieces, np.array([len(pieces)]))[1])
-            which, places = corpus.called(hashes)
-            bearers = np.bincount(which, minlength=len(hashes))
+            indexes, places = corpus.called(hashes)
+            bearers = np.bincount(indexes, minlength=len(hashes))
             weights = rarity(corpus, corpus.mention_counts(hashes))
-            np.maximum.at(by_name, places, weights[which])
-            alone = bearers[which] == 1
+            np.maximum.at(by_name, places, weights[indexes])
+            alone = bearers[indexes] == 1
             unique[places[alone]] = by_name[places[alone]]
         return by_name, unique
 
@@ -364,10 +364,10 @@ class QuestionEvidence:
         }
         parts = [(years, dates // 10_000), (months, dates // 100 % 100)]
         parts += [(days, dates % 100)] if months else []
-        asked = [(numbers, values) for numbers, values in parts if numbers]
-        if not asked or "time" in self.without:
+        date_parts = [(numbers, values) for numbers, values in parts if numbers]
+        if not date_parts or "time" in self.without:
             return np.zeros(len(dates), np.float32)
-        fits = [np.isin(values, list(numbers)) & (dates > 0) for numbers, values in asked]
+        fits = [np.isin(values, list(numbers)) & (dates > 0) for numbers, values in date_parts]
         share: Floats = np.mean(fits, axis=0, dtype=np.float32)
         return share
 
@@ -404,19 +404,19 @@ class QuestionEvidence:
         """The likeness of each word to the nearest pieces of each passage; weights of words."""
         if not spelt or not len(places):
             return np.zeros((len(spelt), len(places)), np.float32), np.ones(len(spelt), np.float32)
-        asked = [piece for word in spelt for piece in word]
+        pieces = [piece for word in spelt for piece in word]
         texts = self._sources.pieces(self.corpus.numbers[places].tolist())
         texts = [text if len(text) else np.zeros(1, np.uint16) for text in texts]
         starts = np.cumsum([0, *map(len, texts[:-1])])
         row = np.concatenate(texts)
         is_there = np.zeros(len(self._model.pieces), bool)
         is_there[row] = True
-        near = self._model.likeness(np.flatnonzero(is_there), asked)
+        near = self._model.likeness(np.flatnonzero(is_there), pieces)
         near = near.take((np.cumsum(is_there) - 1)[row], axis=0)
         near = np.maximum(np.maximum.reduceat(near, starts, axis=0), 0).T
         # The farthest piece of a word decides, because parts of rare words are common.
         first = np.cumsum([0, *map(len, spelt[:-1])])
-        weights = np.add.reduceat(self._model.token_weights(asked), first)
+        weights = np.add.reduceat(self._model.token_weights(pieces), first)
         return np.minimum.reduceat(near, first, axis=0), weights
 
     # Ways along links and mentions.

@@ -100,10 +100,10 @@ class Passing(NamedTuple):
 class AskedWords:
     """The words of a question, with the number of elements that have each word in a state."""
 
-    def __init__(self, reader: Reader, asked: Question) -> None:
-        self.question: Final = asked
+    def __init__(self, reader: Reader, question: Question) -> None:
+        self.question: Final = question
         self._reader: Final = reader
-        self.changed: Final = None if reader.state.is_live else ChangedTexts(reader, asked.terms)
+        self.changed: Final = None if reader.state.is_live else ChangedTexts(reader, question.terms)
 
     @cached_property
     def terms(self) -> list[Term]:

@@ -55,9 +55,9 @@ class LinkSearch:
         texts = [(sentence.link, sentence.text) for sentence in rows]
         ranked = matches_in(self._reader, texts, words.terms) if words.terms else []
         scores = score_words(words.shares(ranked), words.usual, "words")
-        asked = as_predicate(words.question.text)
+        predicate = as_predicate(words.question.text)
         for sentence in rows:
-            if as_predicate(sentence.predicate) == asked:
+            if as_predicate(sentence.predicate) == predicate:
                 scores[sentence.link] = MATCH_SCORES["name"].most
         best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
         links = ((self._reader.link(number), score) for number, score in best)

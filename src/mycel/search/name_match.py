@@ -119,14 +119,14 @@ def _by_segments(question: Question, names: ElementNames) -> float | None:
     """1 if a path ends with the question, 0 if only with segments left out, None otherwise."""
     if question.folded == folded(names.pieces[-1]):
         return 1.0
-    *asked, last = question.segments or ("",)
-    if not asked:
+    *outer, last = question.segments or ("",)
+    if not outer:
         return None
     for form in (names.segments, names.pieces):
         keys = [key(segment) for segment in form]
         if any("".join(keys[-count:]) == question.key for count in range(2, len(keys) + 1)):
             return 1.0
-        if keys[-1] == last and _in_order(asked, keys[:-1]):
+        if keys[-1] == last and _in_order(outer, keys[:-1]):
             return 0.0
     return None
 

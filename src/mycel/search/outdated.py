@@ -26,10 +26,10 @@ def lower_outdated(
 
     A successor has to pass the condition, and must not be one of the elements in `without`.
     """
-    known, newer = _with_successors(reader, hits, condition, without)
+    hits_by_number, newer = _with_successors(reader, hits, condition, without)
     values = {
         number: ElementValues(hit.element.metadata, hit.element.attributes)
-        for number, hit in known.items()
+        for number, hit in hits_by_number.items()
     }
     caveats = find_caveats(
         reader, values, lambda concept: shorten(concept.name, 200), newer, condition.time_us
@@ -38,7 +38,7 @@ def lower_outdated(
         # A question that is the name of an element asks for it, outdated or not.
         number: hit.score
         * max(caveats.factor(number), NAMED_FACTOR_MIN if hit.why[:1] == BY_NAME else 0)
-        for number, hit in known.items()
+        for number, hit in hits_by_number.items()
     }
     for _ in range(SUCCESSIONS_FOLLOWED):
         for old, others in caveats.successors.items():
@@ -48,7 +48,7 @@ def lower_outdated(
         hit._replace(score=scores[number], caveats=caveats.texts(number))
         if number in caveats.caveats
         else hit
-        for number, hit in known.items()
+        for number, hit in hits_by_number.items()
     ]
 
 
@@ -59,21 +59,21 @@ def _with_successors(
 
     A successor has at least the score of the hit.
     """
-    known = {hit.element.number: hit for hit in hits}
-    fresh = [number for number in known if ids.is_concept(number)]
+    hits_by_number = {hit.element.number: hit for hit in hits}
+    fresh = [number for number in hits_by_number if ids.is_concept(number)]
     newer: dict[int, list[int]] = {}
     for _ in range(SUCCESSIONS_FOLLOWED):
         next_ones = successors(reader, fresh)
         newer |= next_ones
         fresh = []
         for old, number in ((old, other) for old, others in next_ones.items() for other in others):
-            successor = known.get(number)
+            successor = hits_by_number.get(number)
             if successor is None and number not in without:
-                successor = _successor_hit(reader, number, known[old], condition)
-            if successor is not None and successor.score <= known[old].score:
-                known[number] = successor._replace(score=known[old].score)
+                successor = _successor_hit(reader, number, hits_by_number[old], condition)
+            if successor is not None and successor.score <= hits_by_number[old].score:
+                hits_by_number[number] = successor._replace(score=hits_by_number[old].score)
                 fresh.append(number)
-    return known, newer | successors(reader, fresh)
+    return hits_by_number, newer | successors(reader, fresh)
 
 
 def _successor_hit(

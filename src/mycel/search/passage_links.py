@@ -75,8 +75,8 @@ def ways_by_mentions(corpus: Corpus, seeds: Positions, strength: Floats) -> tupl
     counts = corpus.mention_counts(hashes)
     weights = rarity(corpus, counts) * strength[owner]
 
-    def ways(which: Positions, place: Positions) -> Ways:
-        return Ways(owner[which], place, weights[which], np.zeros(len(which), np.int64))
+    def ways(indexes: Positions, place: Positions) -> Ways:
+        return Ways(owner[indexes], place, weights[indexes], np.zeros(len(indexes), np.int64))
 
     which, place = corpus.called(hashes)
     few = np.bincount(which, minlength=len(hashes))[which] <= RARE_MAX

@@ -107,7 +107,7 @@ class PassageRanking:
     """
 
     def __init__(
-        self, reader: Reader, index: SearchIndex, asked: Question, mode: SearchMode
+        self, reader: Reader, index: SearchIndex, question: Question, mode: SearchMode
     ) -> None:
         """Gather the evidence.
 
@@ -121,7 +121,7 @@ class PassageRanking:
         self.warning = ""
         try:
             passages = index.get()
-            self._evidence = gather_evidence(reader, passages, asked, without)
+            self._evidence = gather_evidence(reader, passages, question, without)
             self.warning = _about_notes(passages)
         except (NotReadyError, EmbedderFailed) as error:
             instead = index.instead()
@@ -129,7 +129,7 @@ class PassageRanking:
                 raise
             why = error.message if isinstance(error, EmbedderFailed) else "Vectors are being made."
             self.warning = f"{why} This answer uses the embedder inside the package."
-            self._evidence = gather_evidence(reader, instead, asked, without)
+            self._evidence = gather_evidence(reader, instead, question, without)
 
     @property
     def may_have_all(self) -> bool:
@@ -172,7 +172,7 @@ class PassageRanking:
 
 
 def gather_evidence(
-    reader: Reader, passages: PassageIndex, asked: Question, without: Collection[Signal] = ()
+    reader: Reader, passages: PassageIndex, question: Question, without: Collection[Signal] = ()
 ) -> QuestionEvidence:
     """The evidence on all passages, by the vectors of one embedder; `without` some signals."""
     corpus = passages.corpus(reader)
@@ -185,7 +185,7 @@ def gather_evidence(
         partial(_note_meaning, reader, passages, corpus),
     )
     return QuestionEvidence(
-        corpus, passages.model, asked.text, asked.terms, sources, without=without
+        corpus, passages.model, question.text, question.terms, sources, without=without
     )
 
 

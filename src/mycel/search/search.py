@@ -100,13 +100,13 @@ def find(
 
 
 def _rank_passages(
-    reader: Reader, index: SearchIndex, asked: Question, mode: SearchMode
+    reader: Reader, index: SearchIndex, question: Question, mode: SearchMode
 ) -> tuple[PassageRanking | None, SearchMode, str]:
     """The ranking of passages, the mode that the search really uses, and a warning."""
     from mycel.search.passage_ranking import PassageRanking  # noqa: PLC0415 - it brings numpy
 
     try:
-        ranking = PassageRanking(reader, index, asked, mode)
+        ranking = PassageRanking(reader, index, question, mode)
     except (NotReadyError, EmbedderFailed) as error:
         why = error.message if isinstance(error, MycelError) else "Vectors are still being made."
         return None, KEYWORD, f"{why} This answer goes by names and words alone."
@@ -124,7 +124,7 @@ class _Search:
     def __init__(
         self,
         reader: Reader,
-        asked: Question,
+        question: Question,
         element: ast.ElementKind | None,
         *,
         limit: int,
@@ -134,7 +134,7 @@ class _Search:
         filters: Filters,
     ) -> None:
         self._reader, self._element = reader, element
-        self._words = AskedWords(reader, asked)
+        self._words = AskedWords(reader, question)
         self._limit, self._threshold = limit, threshold
         self._mode, self._ranking, self._filters = mode, ranking, filters
         centre = filters.get("near")

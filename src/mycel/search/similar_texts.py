@@ -68,12 +68,12 @@ class SimilarTexts:
         terms = _terms(note)
         if len(terms) < SAME_TERMS_MIN:
             return None
-        known = self._counted_terms(terms)
+        counted = self._counted_terms(terms)
         # The index does not count the latest writes, so even a word without elements may occur in
         # texts.
-        uncounted = [term for term in known if not term.elements]
-        rarest = uncounted[:RAREST] + known[len(uncounted) :][:RAREST]
-        weights = {term.text: log(1 + self._total / (term.elements + 0.5)) for term in known}
+        uncounted = [term for term in counted if not term.elements]
+        rarest = uncounted[:RAREST] + counted[len(uncounted) :][:RAREST]
+        weights = {term.text: log(1 + self._total / (term.elements + 0.5)) for term in counted}
         # One more than is compared, because the text itself may be among the results.
         words = self._index.by_rarest_words(rarest, COMPARED_MAX + 1)
         numbers = [word.number for word in words if word.number != note.number][:COMPARED_MAX]
@@ -90,8 +90,8 @@ class SimilarTexts:
         """Terms with their counts, the rarest first. Each is counted once for all texts."""
         unknown = terms - self._counts.keys()
         self._counts.update((term.text, term) for term in counted(self._reader, unknown))
-        known = [self._counts[term] for term in terms]
-        return sorted(known, key=lambda term: (term.elements, term.text))
+        terms_seen = [self._counts[term] for term in terms]
+        return sorted(terms_seen, key=lambda term: (term.elements, term.text))
 
 
 def have_one_template(one: str, other: str) -> bool:

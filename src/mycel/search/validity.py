@@ -76,24 +76,24 @@ def value_caveats(
     """The caveats from the values of an element, the gravest first."""
     if _ATTRIBUTE_KEYS.isdisjoint(attributes) and _METADATA_KEYS.isdisjoint(metadata):
         return
-    known = {**attributes, **metadata}
+    values = {**attributes, **metadata}
     if (archived := metadata.get(ARCHIVED_AT)) is not None:
         yield Caveat(f"archived {archived}", SUPERSEDED_FACTOR)
     if (moment := attributes.get(MISSING_SINCE)) is not None:
         yield Caveat(f"gone from the disk since {moment}", MISSING_FACTOR)
-    status = known.get(STATUS)
+    status = values.get(STATUS)
     if isinstance(status, str) and status.lower() in OUTDATED:
         yield Caveat(f"status: {status}", SUPERSEDED_FACTOR)
-    if _is_before(known.get("expires_at"), now_us):
-        yield Caveat(f"expired {known['expires_at']}", PAST_FACTOR)
+    if _is_before(values.get("expires_at"), now_us):
+        yield Caveat(f"expired {values['expires_at']}", PAST_FACTOR)
     if not any(period.holds_at(now_us) for period in former_periods(metadata)):
-        if _is_before(known.get(VALID_UNTIL), now_us):
-            yield Caveat(f"no longer valid since {known[VALID_UNTIL]}", PAST_FACTOR)
-        if known.get(VALID_FROM) is not None and _is_after(known[VALID_FROM], now_us):
-            yield Caveat(f"not valid before {known[VALID_FROM]}", FUTURE_FACTOR)
+        if _is_before(values.get(VALID_UNTIL), now_us):
+            yield Caveat(f"no longer valid since {values[VALID_UNTIL]}", PAST_FACTOR)
+        if values.get(VALID_FROM) is not None and _is_after(values[VALID_FROM], now_us):
+            yield Caveat(f"not valid before {values[VALID_FROM]}", FUTURE_FACTOR)
     if words := former_words(metadata):
         yield Caveat(words)
-    confidence = None if is_judged(metadata) else known.get("confidence")
+    confidence = None if is_judged(metadata) else values.get("confidence")
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
         confidence = 1.0
     if 0 <= confidence < CONFIDENCE_ORDINARY:

@@ -303,9 +303,9 @@ def _failed(error: MycelError) -> Response:
 
 
 def _unforeseen(error: Exception) -> Response:
-    known = allowance.shortage(error)
-    if known is not None:
-        return _failed(known)
+    shortage = allowance.shortage(error)
+    if shortage is not None:
+        return _failed(shortage)
     _log.exception("A command failed with an unforeseen exception.")
     return _failed(InternalError("The command failed for a reason inside the engine."))
 
@@ -390,46 +390,48 @@ def _or_error(element: object, shared: _Shared, place: int) -> _Command | MycelE
         return error
 
 
-def _element(element: object, shared: _Shared, what: str, *, plain: bool) -> _Command:
+def _element(element: object, shared: _Shared, label: str, *, plain: bool) -> _Command:
     if isinstance(element, str):
         return _Command(element, *shared)
     if plain or not isinstance(element, Mapping):
         form = "a text" if plain else "a text or an object with `command` and `parameters`"
-        raise _malformed(f"{what} must be {form}, not {kind_of(element)}.")
-    unknown = tuple(_unknown(element, _ELEMENT_KEYS, what))
+        raise _malformed(f"{label} must be {form}, not {kind_of(element)}.")
+    unknown = tuple(_unknown(element, _ELEMENT_KEYS, label))
     text = element.get("command")
     if not isinstance(text, str):
-        raise _malformed(f"{what} has no text as its `command`.")
+        raise _malformed(f"{label} has no text as its `command`.")
     own = _parameters(element.get("parameters"))
     return _Command(text, {**shared.parameters, **own}, shared.message, unknown)
 
 
-def _message(given: object) -> str:
-    if given is None:
+def _message(value: object) -> str:
+    if value is None:
         return ""
-    if not isinstance(given, str):
-        raise _malformed(f"`message` must be a text, not {kind_of(given)}.")
-    return given
+    if not isinstance(value, str):
+        raise _malformed(f"`message` must be a text, not {kind_of(value)}.")
+    return value
 
 
-def _parameters(given: object) -> Mapping[str, Any]:
-    if given is None:
+def _parameters(value: object) -> Mapping[str, Any]:
+    if value is None:
         return {}
-    if not isinstance(given, Mapping):
-        raise _malformed(f"`parameters` must be an object, not {kind_of(given)}.")
-    return given
+    if not isinstance(value, Mapping):
+        raise _malformed(f"`parameters` must be an object, not {kind_of(value)}.")
+    return value
 
 
-def _unknown(given: Mapping[str, Any], known: Sequence[str], where: str) -> Iterator[str]:
+def _unknown(keys: Mapping[str, Any], allowed: Sequence[str], where: str) -> Iterator[str]:
     """Warnings about unknown keys; raises InvalidSyntax if one was meant to be another."""
-    if len(given) > _KEYS_MAX:
-        raise InvalidSyntax(f"{where} has {len(given)} keys.", hint=f"It takes {', '.join(known)}.")
-    for key in given:
-        if key in known:
+    if len(keys) > _KEYS_MAX:
+        raise InvalidSyntax(
+            f"{where} has {len(keys)} keys.", hint=f"It takes {', '.join(allowed)}."
+        )
+    for key in keys:
+        if key in allowed:
             continue
         key_text = _sendable(shorten(str(key)))
         suggestion = _intended_key(str(key))
-        if suggestion in known:
+        if suggestion in allowed:
             raise InvalidSyntax(
                 f"{where} has a key {key_text!r}, which means nothing; did you mean {suggestion}?",
                 hint=f"Write {suggestion!r} instead, or leave the key out.",

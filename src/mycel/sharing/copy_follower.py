@@ -62,8 +62,8 @@ class CopyFollower:
         self._seq = 0 if head is None else head.seq
         if head is not None:
             with source.reading() as reader:
-                known = head.seq <= reader.position
-                if not known or commits.commit_at(reader, head.seq) != head.commit:
+                is_reached = head.seq <= reader.position
+                if not is_reached or commits.commit_at(reader, head.seq) != head.commit:
                     self.close()
                     raise CopyOutdatedError("the history of the graph is another one")
 
@@ -127,13 +127,13 @@ class CopyFollower:
         head = CopyHead(entry.seq, entry.commit)
 
         def work(tx: Transaction) -> None:
-            known = tx.reader.run(copied.head)
-            if known is not None and known.seq >= entry.seq:
+            copied_head = tx.reader.run(copied.head)
+            if copied_head is not None and copied_head.seq >= entry.seq:
                 return  # Another process was faster.
             maker = GoalMaker(
                 state, tx.reader, lambda numbers: tx.reader.run(copied.numbers_of, numbers)
             )
-            if known is None:
+            if copied_head is None:
                 create_all(tx, targets)
             goals = maker.goals(targets)
             define_used(tx, targets.values())

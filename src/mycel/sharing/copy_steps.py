@@ -66,11 +66,11 @@ class GoalMaker:
 
     def _find(self, sources: Iterable[int]) -> None:
         missing = [source for source in sources if source not in self.numbers]
-        known = self._pairs(missing)
-        live = self._writes.elements(known.values())
+        pairs = self._pairs(missing)
+        live = self._writes.elements(pairs.values())
         later = []
         for source in missing:
-            number = known.get(source)
+            number = pairs.get(source)
             if number is not None and number in live:
                 self.numbers[source] = number
             else:

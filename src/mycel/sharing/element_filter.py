@@ -33,17 +33,20 @@ class ElementFilter:
     def select(self, reader: Reader, numbers: Iterable[int]) -> dict[int, Element]:
         """The elements among these that exist and are visible, by number."""
         elements = reader.elements(numbers)
-        known = dict(elements)
-        while missing := {end for element in known.values() for end in element.ends} - known.keys():
+        with_ends = dict(elements)
+        while (
+            missing := {end for element in with_ends.values() for end in element.ends}
+            - with_ends.keys()
+        ):
             more = reader.elements(missing)
-            known |= more
+            with_ends |= more
             if len(more) < len(missing):  # An end does not exist, so the link is not visible.
                 break
         seen: dict[int, bool] = {}
 
         def sees(number: int) -> bool:
             if number not in seen:
-                element = known.get(number)
+                element = with_ends.get(number)
                 seen[number] = False  # Stops if links ever form a circle of ends.
                 if isinstance(element, Concept):
                     seen[number] = self.covers(element)

@@ -118,22 +118,22 @@ def read_settings(path: Path) -> OAuthSettings:
     tables = content.get("issuer")
     if not isinstance(tables, list) or not tables:
         raise ConstraintViolation(f"{path} has no [[issuer]].", hint="docs/team.md has an example.")
-    return OAuthSettings(resource, tuple(_issuer(given, path) for given in tables))
+    return OAuthSettings(resource, tuple(_issuer(issuer, path) for issuer in tables))
 
 
-def _issuer(given: Any, path: Path) -> IssuerSettings:
-    if not isinstance(given, dict):
+def _issuer(table: Any, path: Path) -> IssuerSettings:
+    if not isinstance(table, dict):
         raise InvalidSyntax(f"An issuer of {path} is no table: write [[issuer]].")
-    _check_keys(given, _ISSUER_KEYS, path)
-    scopes = given.get("scopes", {})
-    claims = given.get("claims", ["scope"])
-    actor = given.get("actor")
+    _check_keys(table, _ISSUER_KEYS, path)
+    scopes = table.get("scopes", {})
+    claims = table.get("claims", ["scope"])
+    actor = table.get("actor")
     is_right = isinstance(scopes, dict) and isinstance(claims, list)
     if not is_right or not (actor is None or isinstance(actor, str)):
         raise InvalidSyntax(f"{path}: `scopes` is a table, `claims` a list, `actor` a text.")
-    jwks_uri = given.get("jwks_uri")
+    jwks_uri = table.get("jwks_uri")
     return IssuerSettings(
-        _url(given.get("issuer"), "issuer"),
+        _url(table.get("issuer"), "issuer"),
         None if jwks_uri is None else _url(jwks_uri, "jwks_uri"),
         actor,
         tuple(map(str, claims)),
@@ -141,32 +141,32 @@ def _issuer(given: Any, path: Path) -> IssuerSettings:
     )
 
 
-def _check_keys(table: Mapping[str, Any], known: Iterable[str], path: Path) -> None:
-    unknown = sorted(table.keys() - set(known))
+def _check_keys(table: Mapping[str, Any], allowed: Iterable[str], path: Path) -> None:
+    unknown = sorted(table.keys() - set(allowed))
     if unknown:
         raise ConstraintViolation(
             f"{path} has {unknown[0]!r}, which means nothing.",
-            hint=f"It may have: {', '.join(sorted(known))}.",
+            hint=f"It may have: {', '.join(sorted(allowed))}.",
         )
 
 
-def _texts(given: Any, name: str) -> list[str]:
-    texts = [given] if isinstance(given, str) else given
+def _texts(value: Any, name: str) -> list[str]:
+    texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise InvalidSyntax(f"The scopes of {name!r} are a list of texts.")
     return texts
 
 
-def _url(given: Any, what: str) -> str:
+def _url(value: Any, noun: str) -> str:
     """A URL over TLS, or on this machine."""
-    parts = urlsplit(given) if isinstance(given, str) else urlsplit("")
+    parts = urlsplit(value) if isinstance(value, str) else urlsplit("")
     is_here = parts.hostname in ("localhost", "127.0.0.1", "::1")
     if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and is_here)):
         raise ConstraintViolation(
-            f"{shorten(repr(given))} cannot be the {what}.",
+            f"{shorten(repr(value))} cannot be the {noun}.",
             hint="Give a URL that begins with https://.",
         )
-    return str(given).rstrip("/") if what == "resource" else str(given)
+    return str(value).rstrip("/") if noun == "resource" else str(value)
 
 
 class TrustedIssuers:
@@ -234,8 +234,8 @@ class TrustedIssuers:
 
     def _audiences(self, claims: Mapping[str, Any]) -> list[str]:
         """The audiences of a token that name this server or one of its workspaces."""
-        given = claims.get("aud")
-        audiences = [given] if isinstance(given, str) else given
+        claim = claims.get("aud")
+        audiences = [claim] if isinstance(claim, str) else claim
         if not isinstance(audiences, list):
             return []
         start = f"{self.settings.resource}/ws/"
@@ -291,12 +291,12 @@ class _Keys:
 
     def find(self, id_: Any) -> jwt.PyJWK | None:
         """A key by its id; without one, the only key there is."""
-        known = self._known
+        keys = self._known
         key = None
         if isinstance(id_, str):
-            key = known.get(id_)
-        elif id_ is None and len(known) == 1:
-            key = next(iter(known.values()))
+            key = keys.get(id_)
+        elif id_ is None and len(keys) == 1:
+            key = next(iter(keys.values()))
         age_s = monotonic() - self._fetched_at
         if age_s > REFRESH_S or (key is None and age_s > RETRY_S):
             self.refresh()
@@ -322,15 +322,15 @@ class _Keys:
             if self._jwks_uri is None:
                 self._jwks_uri = _discover(self._issuer)
             keys = _read_json(self._jwks_uri).get("keys")
-            known: dict[str | None, jwt.PyJWK] = {}
+            key_set: dict[str | None, jwt.PyJWK] = {}
             for stored in keys if isinstance(keys, list) else ():
                 if not isinstance(stored, dict) or stored.get("use", "sig") != "sig":
                     continue
                 try:
-                    known[stored.get("kid")] = jwt.PyJWK.from_dict(stored)
+                    key_set[stored.get("kid")] = jwt.PyJWK.from_dict(stored)
                 except (jwt.PyJWTError, ValueError, TypeError, KeyError):
                     continue  # It is broken, or of a kind that PyJWT does not know.
-            self._known = known
+            self._known = key_set
         except (*_UNREADABLE, MycelError) as error:
             _log.warning("The keys of %s could not be fetched: %s", self._issuer, error)
 

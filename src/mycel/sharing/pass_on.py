@@ -88,13 +88,15 @@ class PassOn:
     def _write(
         self, tx: Transaction, before: dict[int, Element], targets: dict[int, Element | None]
     ) -> None:
-        def work(there: Transaction) -> dict[int, int]:
+        def work(graph_tx: Transaction) -> dict[int, int]:
             maker = GoalMaker(
-                tx.reader, there.reader, lambda numbers: tx.reader.run(copied.sources_of, numbers)
+                tx.reader,
+                graph_tx.reader,
+                lambda numbers: tx.reader.run(copied.sources_of, numbers),
             )
             going = [number for number, element in targets.items() if element is None]
-            removed = there.reader.elements(tx.reader.run(copied.sources_of, going).values())
-            _keep_links(there, removed)
+            removed = graph_tx.reader.elements(tx.reader.run(copied.sources_of, going).values())
+            _keep_links(graph_tx, removed)
             goals = maker.goals(targets)
             live = {goal.label: goal.now for goal in goals}
             for number in targets:
@@ -106,8 +108,8 @@ class PassOn:
                         "Somebody else has changed an element meanwhile; nothing was written.",
                         hint="Read it again, then repeat the change.",
                     )
-            define_used(there, targets.values())
-            reached = attempt(there, goals, {}, reason="")
+            define_used(graph_tx, targets.values())
+            reached = attempt(graph_tx, goals, {}, reason="")
             if reached.obstacles:
                 raise ConstraintViolation(reached.obstacles[0].message)
             return maker.collect_pairs(targets, reached.numbers)

@@ -181,14 +181,14 @@ class TokenBook:
     def grant(self, text: str) -> Grant | None:
         """The grant of a token; None if it is not valid now."""
         match = _FORM.fullmatch(text)
-        known = None
+        current = None
         if match is not None and _checksum(text[:-_CHECK_LENGTH]) == text[-_CHECK_LENGTH:]:
-            known = self._current().get(match[1])
-        digest = _NOBODY if known is None else known[0].digest
+            current = self._current().get(match[1])
+        digest = _NOBODY if current is None else current[0].digest
         is_same = hmac.compare_digest(_digest(text), digest)
-        if known is None or not is_same:
+        if current is None or not is_same:
             return None
-        row, grant = known
+        row, grant = current
         now = self._clock_us()
         if row.revoked is not None or (row.expires is not None and row.expires <= now):
             return None
@@ -207,12 +207,12 @@ class TokenBook:
     def save_uses(self) -> None:
         """Store the times of the last use of tokens, where the stored time is old."""
         with self._lock:
-            uses, known = dict(self._uses), self._known
+            uses, infos = dict(self._uses), self._known
             self._uses.clear()
         old = [
             (id_, at)
             for id_, at in uses.items()
-            if id_ in known and (known[id_][0].last_use or 0) < at - LAST_USE_S * _US
+            if id_ in infos and (infos[id_][0].last_use or 0) < at - LAST_USE_S * _US
         ]
         if old:
             self._records.note_uses(old)

@@ -205,7 +205,7 @@ def test_databases_of_earlier_versions_are_found_with_their_uris(run: Run, shop:
     assert f"knowledge_{old}.db" in path_of(run)
     run("bootstrap")
     assert uris(run) == uris(run, "--workspace", old) == ["file://my-shop/README.md"]
-    assert Invocation(given={"workspace": old}).workspace(shop) == "my-shop"
+    assert Invocation(options={"workspace": old}).workspace(shop) == "my-shop"
 
 
 def test_below_a_folder_its_database_is_found_and_nearer_ones_come_first(
@@ -296,9 +296,9 @@ def test_a_graph_on_a_server_has_its_own_workspace_and_no_process_for_prompts(
     monkeypatch.setattr(hook, "is_off", lambda *_: False)
     monkeypatch.setattr(hook, "is_far", lambda: False)
     monkeypatch.setattr(hook.subprocess, "Popen", lambda words, **_: started.append(words))
-    session = Invocation(given={"db": "postgresql://ada@db.example/team?workspace=shop"})
+    session = Invocation(options={"db": "postgresql://ada@db.example/team?workspace=shop"})
     assert session.workspace(tmp_path) == "shop"
     hook._keep_warm(session, session.place())
     assert started == []
-    hook._keep_warm(Invocation(given={"db": "x.db"}), Invocation(given={"db": "x.db"}).place())
+    hook._keep_warm(Invocation(options={"db": "x.db"}), Invocation(options={"db": "x.db"}).place())
     assert len(started) == 1

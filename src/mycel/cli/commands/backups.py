@@ -83,7 +83,7 @@ def _back_up_folder(
 
 
 def _refuse_graph(session: Invocation) -> None:
-    if "db" in session.given or "workspace" in session.given:
+    if "db" in session.options or "workspace" in session.options:
         raise click.UsageError("--workspaces names a folder of graphs; leave --db out.")
 
 
@@ -142,7 +142,7 @@ def restore(session: Invocation, source: Path, *, force: bool, shared: Path | No
     if shared is not None:
         _restore_folder(session, source, shared, force=force)
         return
-    session.refuse_branch("restore", session.given, session.environment)
+    session.refuse_branch("restore", session.options, session.environment)
     place = session.own_place()
     if place.is_default:
         place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -77,7 +77,7 @@ def list_(session: Invocation) -> None:
 @pass_session
 def delete(session: Invocation, name: str, *, yes: bool) -> int:
     """Delete a branch. If it has commits that main lacks, you are asked first."""
-    session.given["branch"] = MAIN
+    session.options["branch"] = MAIN
     with session.open() as db:
         details = db.branches.get(name)
         if name != MAIN and not details.is_merged and not yes:
@@ -100,7 +100,7 @@ def switch(session: Invocation, name: str) -> None:
     programs that open the graph in Python, stay on their branch. --branch and MYCEL_BRANCH come
     first.
     """
-    session.given["branch"] = MAIN  # The branch in use may have been deleted.
+    session.options["branch"] = MAIN  # The branch in use may have been deleted.
     with session.open(reading=True) as db:
         db.branches.switch(name)
     session.out.say(f"Later commands use {name}.", {"branch": name})

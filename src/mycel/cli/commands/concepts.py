@@ -384,8 +384,8 @@ def search(
     # There is no deadline: the process would end before a background thread had derived passages.
     with session.open(reading=True, timeout_s=inf) as db:
         if without:
-            known = types or tuple(db.execute("DESCRIBE CONCEPT TYPES").value)
-            types = tuple(name for name in known if name not in without and name[0] != "$")
+            candidates = types or tuple(db.execute("DESCRIBE CONCEPT TYPES").value)
+            types = tuple(name for name in candidates if name not in without and name[0] != "$")
         if options["near"]:
             options["near"] = resolve(db, options["near"])
         moment_asked = options["as_of"]
@@ -393,9 +393,11 @@ def search(
         if moment_asked is None and options["mode"] != KEYWORD:
             index_for_search(session.out, db)
         question = " ".join(words)
-        given = {name: value for name, value in options.items() if value is not None}
-        given |= {f"type{at}": name for at, name in enumerate(types)}
-        hits = _search(session, db, question, elements, given, limit, archived=include_archived)
+        parameters = {name: value for name, value in options.items() if value is not None}
+        parameters |= {f"type{at}": name for at, name in enumerate(types)}
+        hits = _search(
+            session, db, question, elements, parameters, limit, archived=include_archived
+        )
         answers = [_Found(view.get(hit["id"]), hit["metadata"]) for hit in hits]
         warn_conflicts(session, db, (answer.element.id for answer in answers))
         label = labels(view)
@@ -485,14 +487,14 @@ def _search(
     db: Graph,
     question: str,
     elements: Sequence[str],
-    given: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     limit: int,
     *,
     archived: bool,
 ) -> Iterator[dict[str, Any]]:
     room, warnings = limit, set[str]()
-    clauses = " ".join(f"{_OPTIONS[name]} :{name}" for name in given if name in _OPTIONS)
-    if types := [f":{name}" for name in given if name not in _OPTIONS]:
+    clauses = " ".join(f"{_OPTIONS[name]} :{name}" for name in parameters if name in _OPTIONS)
+    if types := [f":{name}" for name in parameters if name not in _OPTIONS]:
         clauses += f" WITH TYPE {' | '.join(types)}"
     if archived:
         clauses += " INCLUDE ARCHIVED"
@@ -500,7 +502,7 @@ def _search(
         if element not in elements or not room:
             continue
         statement = f"SEARCH {sought} :question {clauses} LIMIT :limit"
-        result = db.execute(statement, {**given, "question": question, "limit": room})
+        result = db.execute(statement, {**parameters, "question": question, "limit": room})
         hits = result.value
         if room == limit:
             session.out.warn(warning for warning in result.warnings if warning not in warnings)

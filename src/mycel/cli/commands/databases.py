@@ -153,12 +153,12 @@ def init(
         "--replace": replace,
         "--print": only_print,
     }
-    needy = [option for option, given in about.items() if given]
+    needy = [option for option, value in about.items() if value]
     if needy and not client_names:
         raise click.UsageError(f"{needy[0]} needs a --client.")
-    session.refuse_branch("init", session.given, session.environment)
+    session.refuse_branch("init", session.options, session.environment)
     if everywhere:
-        session.given.setdefault("workspace", workspaces.GLOBAL)
+        session.options.setdefault("workspace", workspaces.GLOBAL)
     place = session.own_place()
     form = _entry_form(place, client_names, user=user, absolute=absolute)
     clients = [
@@ -360,11 +360,11 @@ def _extras() -> Finding:
     from importlib.util import find_spec
 
     lacking = [name for name, module in EXTRAS.items() if find_spec(module) is None]
-    there = ", ".join(name for name in EXTRAS if name not in lacking) or "none"
+    names_present = ", ".join(name for name in EXTRAS if name not in lacking) or "none"
     if not lacking:
-        return Finding("ok", "extras", there)
+        return Finding("ok", "extras", names_present)
     names = ",".join(lacking)
-    return Finding("ok", "extras", f"{there}; {install_command(names)} adds {names}")
+    return Finding("ok", "extras", f"{names_present}; {install_command(names)} adds {names}")
 
 
 def _port() -> Finding:
@@ -388,12 +388,12 @@ def _port() -> Finding:
 
 def _clients(folder: Path) -> Iterator[Finding]:
     """Entries of Mycel in the files of clients, each with a check that it works."""
-    known = [
+    registrations = [
         registration
         for client in programs.known_clients(folder)
         for registration in config_files.registered(client)
     ]
-    for registration in known:
+    for registration in registrations:
         trouble = registration.trouble or (
             _startable(registration.command, folder) if registration.url is None else None
         )
@@ -419,7 +419,7 @@ def _clients(folder: Path) -> Iterator[Finding]:
         if works and needs_trust(name, path, event):
             works, detail = False, f"{detail}, and is not trusted yet. {TRUST_HELP}"
         yield Finding("ok" if works else "warn", f"hook of {name}", f"{path} {detail}")
-    if not known:
+    if not registrations:
         yield Finding("ok", "clients", "none is configured; `mycel install` configures those here")
 
 
@@ -504,7 +504,7 @@ def _core(db: Graph) -> Finding:
     from mycel.capsules import NAMES
 
     # A graph without core capsules is fine. If it has only some of them, warn.
-    lacking = {name: there for name in NAMES if (there := presence(db, name)) != "yes"}
+    lacking = {name: share for name in NAMES if (share := presence(db, name)) != "yes"}
     if not lacking:
         return Finding("ok", "core capsules", "applied")
     if set(lacking) == set(NAMES) and set(lacking.values()) == {"no"}:

@@ -60,7 +60,7 @@ def demo(context: click.Context, session: Invocation) -> int:
     import mycel
 
     # MYCEL_DB and MYCEL_BRANCH are ignored: they name a database that is in use.
-    session.refuse_branch("demo", session.given)
+    session.refuse_branch("demo", session.options)
     with TemporaryDirectory(prefix="mycel-demo-") as folder, _new_file(session, folder) as path:
         tale = _Tale(session, context.find_root().command, path)
         tale.step(
@@ -129,7 +129,7 @@ def demo(context: click.Context, session: Invocation) -> int:
     if not session.as_json:
         session.out.line(
             f"\nThe graph is in {path}: try `mycel edge in Tree:Birch --db {path}`."
-            if "db" in session.given
+            if "db" in session.options
             else "\nThis graph was temporary. `mycel demo --db forest.db` keeps it in a file;"
             "\n`mycel install` connects the clients of this machine to a graph for each folder."
         )
@@ -138,7 +138,7 @@ def demo(context: click.Context, session: Invocation) -> int:
 
 @contextmanager
 def _new_file(session: Invocation, folder: str) -> Iterator[Path]:
-    if "db" not in session.given:
+    if "db" not in session.options:
         yield Path(folder) / "forest.db"
         return
     path = session.place().path

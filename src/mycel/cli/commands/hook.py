@@ -62,8 +62,8 @@ def prompt(session: Invocation, *, client: str, trial: str | None) -> None:
     from mycel.hooks.prompt_notes import notes_for
 
     with session.open(reading=True) as db:
-        known = knowledge_of(session, db, session.root())
-        injection = notes_for(known, trial, (), session.actor())
+        knowledge = knowledge_of(session, db, session.root())
+        injection = notes_for(knowledge, trial, (), session.actor())
     wire = {"text": injection.text, "shown": list(injection.uris), "why": injection.why}
     session.out.say(injection.text or f"Nothing is shown: {injection.why}.", wire)
 
@@ -108,10 +108,10 @@ def _keep_warm(session: Invocation, place: WorkspaceLocation) -> None:
     """
     if place.url is not None:
         return  # The graph is on a database server, so it needs no warm process.
-    if is_off(KEEP_VARIABLE) or is_far() or session.given.keys() - {"db"} or os.name != "posix":
+    if is_off(KEEP_VARIABLE) or is_far() or session.options.keys() - {"db"} or os.name != "posix":
         return
     # A path is relative to the folder of this process, not to the folder that the client names.
-    is_named = "db" in session.given or "db" in session.environment
+    is_named = "db" in session.options or "db" in session.environment
     where = ["--db", str(place.path.absolute())] if is_named else []
     subprocess.Popen(
         [sys.executable, "-m", "mycel", "hook", "keep", *where],

@@ -202,10 +202,10 @@ def _watch(out: Output, knowledge: Knowledge, source: ImportSource) -> None:
         time.sleep(WATCH_SECONDS)
         if source.path.is_dir():
             is_usual = source.kind in _CLIENTS and usual_source(source.kind, source.path)
-            fresh = recognise(source.path, source.kind)
-            known = set(source.files)
-            added = () if is_usual and source.kind == "codex" else fresh.files
-            files = (*source.files, *(file for file in added if file not in known))
+            present_source = recognise(source.path, source.kind)
+            first_files = set(source.files)
+            added = () if is_usual and source.kind == "codex" else present_source.files
+            files = (*source.files, *(file for file in added if file not in first_files))
             source = source._replace(files=files)
         states = _states(source)
         changed = tuple(Path(name) for name, state in states.items() if seen.get(name) != state)
@@ -265,10 +265,10 @@ def _readable(file: str) -> Iterator[Path]:
         yield path
         return
     try:
-        with open_given(file) as given:
-            if not given.seekable():
+        with open_given(file) as stream:
+            if not stream.seekable():
                 raise NoPlainFile("a pipe")
-            is_archive = given.read(4) == b"PK\x03\x04"
+            is_archive = stream.read(4) == b"PK\x03\x04"
     except (OSError, ValueError) as error:
         if file in KIND_NAMES:
             raise NotFound(

@@ -68,20 +68,20 @@ def kip(
     if command and file is not None:
         raise click.UsageError("Give a command or --file, not both.")
     values = gathered(param, params)
-    how: dict[str, Any] = {"strict": strict}
+    options: dict[str, Any] = {"strict": strict}
     if timeout is not None:
-        how["timeout_s"] = timeout
+        options["timeout_s"] = timeout
     if not command and file is None and sys.stdin.isatty():
-        _session(session, how, values, readonly=readonly, dry_run=dry_run)
+        _session(session, options, values, readonly=readonly, dry_run=dry_run)
         return
     is_typed = bool(command) and command != ("-",)
     text = " ".join(command) if is_typed else read_text(file or "-", CAPSULE_BYTES_MAX)
     statements = _separated(text)
     asks = readonly or all(first_word(one) in (*READING, EXPLAIN) for one in statements)
     if timeout is None and all(first_word(one) == "SEARCH" for one in statements):
-        how["timeout_s"] = inf  # Without a deadline, for the reason that `mycel search` gives.
+        options["timeout_s"] = inf  # Without a deadline, for the reason that `mycel search` gives.
     in_short = False
-    with session.open(reading=asks, **how) as db:
+    with session.open(reading=asks, **options) as db:
         for one in statements:
             with parameters_by("--param"), _as_typed_here(text if is_typed else ""):
                 execution = execute(db, one, values, readonly=readonly, dry_run=dry_run)
@@ -126,7 +126,7 @@ def _is_file(text: str) -> bool:
 
 def _session(
     session: Invocation,
-    how: dict[str, Any],
+    options: dict[str, Any],
     values: dict[str, Any],
     *,
     readonly: bool,
@@ -136,7 +136,7 @@ def _session(
         raise click.UsageError("Give a command: a session needs a terminal to write to.")
     from mycel.cli.session.shell import Shell
 
-    with session.open(reading=True, **how) as db:
+    with session.open(reading=True, **options) as db:
         shell = Shell(db, as_json=session.as_json, readonly=readonly, dry_run=dry_run)
         shell.parameters |= values
         shell.run(Path(db.path))

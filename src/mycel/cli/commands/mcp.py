@@ -138,28 +138,28 @@ def answer_hooks(session: Invocation, stack: ExitStack, knowledge: Knowledge) ->
         stack.callback(warm.close)
 
 
-def open_served(session: Invocation, *, readonly: bool, **how: Any) -> Graph:
+def open_served(session: Invocation, *, readonly: bool, **options: Any) -> Graph:
     """Open the database to serve. With `readonly` none is created: it would stay empty.
 
-    `how` goes to `mycel.open`.
+    `options` goes to `mycel.open`.
 
     Raises:
         NotADatabase: there is no database, and none may be created.
     """
     if readonly:
-        return session.open(reading=True, memory="modest", **how)
-    return open_or_create(session, by_person=False, **how)
+        return session.open(reading=True, memory="modest", **options)
+    return open_or_create(session, by_person=False, **options)
 
 
-def open_or_create(session: Invocation, **how: Any) -> Graph:
+def open_or_create(session: Invocation, **options: Any) -> Graph:
     """Open the database of a session; a missing one is created, with the core capsules.
 
-    `how` goes to `mycel.open`.
+    `options` goes to `mycel.open`.
     """
     import mycel
 
     try:
-        return session.open(memory="modest", **how)
+        return session.open(memory="modest", **options)
     except NotADatabase:
         place = session.place()
         if place.is_default:
@@ -170,7 +170,7 @@ def open_or_create(session: Invocation, **how: Any) -> Graph:
         # This also completes a database whose creation was interrupted, and refuses any other file.
         mycel.open(place.opened).close()
         session.claim(place)
-    return session.open(memory="modest", **how)
+    return session.open(memory="modest", **options)
 
 
 def knowledge_of(

@@ -78,7 +78,7 @@ def merge(
     go_on: bool,
     abort: bool,
     merge_id: str | None,
-    **how: Any,
+    **options: Any,
 ) -> int:
     """Merge a branch into the one in use, value by value.
 
@@ -100,7 +100,7 @@ def merge(
             policy=_policy(policies),
             trust=trust or None,
             dry_run=dry_run,
-            **how,
+            **options,
         )
     return _report(session, outcome, dry_run=dry_run)
 
@@ -110,7 +110,7 @@ def _committed(session: Invocation, db: Graph, merge_id: str | None) -> Merge:
     merge = _open_merge(db, merge_id)
     if merge is not None and merge.unresolved:
         return merge
-    return db.merges.commit(merge_id, message=session.given.get("message", ""))
+    return db.merges.commit(merge_id, message=session.options.get("message", ""))
 
 
 def _open_merge(db: Graph, merge_id: str | None) -> Merge | None:

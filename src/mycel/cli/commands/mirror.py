@@ -82,9 +82,9 @@ def init(
     Inside of a Git repository the folder is a worktree of it, on a branch of its own: branch,
     index, hooks and files of the project stay as they are.
     """
-    given = dict(_author(author) for author in authors)
+    identities = dict(_author(author) for author in authors)
     with session.open(memory="modest") as db:
-        create(session, db, folder, git_branch, given, remote)
+        create(session, db, folder, git_branch, identities, remote)
 
 
 def create(
@@ -141,7 +141,7 @@ def join(
     from mycel.mirror.mirror import FOLDER, Mirror
     from mycel.mirror.settings import has_mirror
 
-    given = dict(_author(author) for author in authors)
+    identities = dict(_author(author) for author in authors)
     with session.open(memory="modest") as db:
         if folder is None and not has_mirror(db.path) and session.place().folder is not None:
             folder = session.root() / FOLDER
@@ -151,7 +151,7 @@ def join(
                 folder,
                 branch=git_branch,
                 remote=remote,
-                authors=given,
+                authors=identities,
                 merge=merge,
                 policy=policy,
             )
@@ -190,7 +190,7 @@ def push(session: Invocation, *, remote: str | None) -> None:
     """
     from mycel.mirror.mirror import Mirror
 
-    message = session.given.get("message", "")
+    message = session.options.get("message", "")
     with (
         session.open(reading=True, memory="modest") as db,
         session.out.waiting("Writing the mirror"),
@@ -219,7 +219,7 @@ def pull(
             allow_deletions=allow_deletions,
             accept_purges=accept_purges,
             policy=policy,
-            message=session.given.get("message", ""),
+            message=session.options.get("message", ""),
         )
     session.out.say(_describe_import(imported), imported.to_dict())
     session.out.warn(imported.warnings)
@@ -268,7 +268,7 @@ def import_(
             accept_purges=accept_purges,
             policy=policy,
             dry_run=dry_run,
-            message=session.given.get("message", ""),
+            message=session.options.get("message", ""),
         )
     session.out.say(_describe_import(imported), imported.to_dict())
     session.out.warn(imported.warnings)

@@ -91,12 +91,12 @@ def _free_uri(knowledge: Knowledge, title: str, content: str) -> tuple[str, str 
     for number in range(1, NAMESAKES_MAX):
         address = path + (f"-{number}" if number > 1 else "")
         try:
-            there = knowledge.get(address)
+            node = knowledge.get(address)
         except (AmbiguousName, NotFound):
             return address, namesake
-        if there.node_type == "missing" or there.content == content:
+        if node.node_type == "missing" or node.content == content:
             return address, namesake
-        namesake = namesake or there.uri
+        namesake = namesake or node.uri
     raise InvalidSyntax(
         f"There are {NAMESAKES_MAX} notes called {title!r}.", hint="Give it another --name."
     )

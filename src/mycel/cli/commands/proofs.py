@@ -278,30 +278,30 @@ def _says(proof: Proof, label: str = "") -> str:
         return f"the journal of {entries} entries begins with {older}."
     if isinstance(proof, EntryProof):
         return f"entry {proof.seq} is part of the journal of {entries} entries."
-    what = {"concepts": "concept", "edges": "edge"}[proof.namespace]
+    noun = {"concepts": "concept", "edges": "edge"}[proof.namespace]
     if proof.record is None:
         key = (
             f"{visible(label)} (key {proof.key.hex()})"
             if label
             else f"with the key {proof.key.hex()}"
         )
-        return f"there is no {what} {key}."
-    return f"{_record_says(what, proof.record, label)} is part of the state after entry {entries}."
+        return f"there is no {noun} {key}."
+    return f"{_record_says(noun, proof.record, label)} is part of the state after entry {entries}."
 
 
-def _record_says(what: str, record: bytes, label: str) -> str:
+def _record_says(noun: str, record: bytes, label: str) -> str:
     from mycel.model.records import ConceptFields, EdgeFields, decode_concept, decode_edge
 
     fields: ConceptFields | EdgeFields
     try:
-        if what == "concept":
+        if noun == "concept":
             fields = decode_concept(record)
             message = f"the {fields.type} {fields.name!r}, version {fields.version},"
         else:
             fields = decode_edge(record)
             # A record has no names of ends; the caller has compared its key with the names.
-            which = f"{label} of" if label else f"of type {fields.type} and"
-            message = f"the edge {which} weight {fields.weight}"
+            description = f"{label} of" if label else f"of type {fields.type} and"
+            message = f"the edge {description} weight {fields.weight}"
     except InvalidValueType:
         return "a record that cannot be read"
     # The record comes from an untrusted file, so its type may be any text.

@@ -67,7 +67,7 @@ def list_(session: Invocation) -> None:
 
 
 def _parameters(query: NamedQuery) -> str:
-    return ", ".join(f"{given.name}: {given.type_text}" for given in query.parameters)
+    return ", ".join(f"{parameter.name}: {parameter.type_text}" for parameter in query.parameters)
 
 
 @query.command()
@@ -90,18 +90,18 @@ def run(session: Invocation, *, name: str, values: tuple[str, ...]) -> None:
     """Run a query: `mycel query run people_of team=core limit=5`."""
     from mycel.queries.descriptor import result_wire
 
-    given: dict[str, object] = {}
+    texts: dict[str, object] = {}
     for word in values:
         key, equals, value = word.partition("=")
         if not equals:
             raise InvalidSyntax(f"{word!r} gives no value.", hint=f"Write {key}=VALUE.")
-        given[key] = value
+        texts[key] = value
     with session.open() as db:
-        declared = {given.name: given for given in db.queries.get(name).parameters}
-        for key, text in given.items():
-            if key in declared and (declared[key].is_list or declared[key].type == "Json"):
-                given[key] = _json(key, str(text))
-        result = db.queries.run(name, given)
+        parameters = {texts.name: texts for texts in db.queries.get(name).parameters}
+        for key, text in texts.items():
+            if key in parameters and (parameters[key].is_list or parameters[key].type == "Json"):
+                texts[key] = _json(key, str(text))
+        result = db.queries.run(name, texts)
         if session.as_json or result.columns == ("result",):
             session.out.say(cell(result.value), result_wire(result))
             return

@@ -200,11 +200,11 @@ def clone(
             url,
             token_env,
             _absolute(token_file),
-            branch=session.given.get("branch", ""),
+            branch=session.options.get("branch", ""),
             path=_pattern(part),
         )
         registry.check_new(entry)
-    elif part or "branch" in session.given:
+    elif part or "branch" in session.options:
         raise click.UsageError(
             f"{entry.name} is registered. Clone its address with --as, to register a part of it."
         )
@@ -314,7 +314,7 @@ def push(session: Invocation, *, name: str | None, propose: bool, squash: bool) 
                 name=entry.name,
                 propose=propose,
                 squash=squash,
-                message=session.given.get("message", ""),
+                message=session.options.get("message", ""),
             )
             if result.status == "committed":
                 with suppress(DatabaseBusy):  # Another process is pulling it.

@@ -152,8 +152,8 @@ def plan(session: Invocation, files: tuple[str, ...], no_data: bool, allow_data_
     _show_steps(session, planned.changes, planned.to_dict(), planned.warnings)
     session.out.warn(f"The query {name} would break: {why}." for name, why in broken)
     if not session.as_json and planned.changes:
-        asked = " with --allow-removals, because types go" if planned.removals else ""
-        message = f"It can be applied{asked}." if planned.supported else "It cannot be applied."
+        condition = " with --allow-removals, because types go" if planned.removals else ""
+        message = f"It can be applied{condition}." if planned.supported else "It cannot be applied."
         session.out.note(message)
     return int(not planned.supported)
 

@@ -432,8 +432,8 @@ def _token(out: Output, path: Path | None) -> Token | None:
 
     if path is not None:
         return Token(_secret(out, path))
-    given = os.environ.get(TOKEN_VARIABLE)
-    return None if given is None else Token(given.strip())
+    secret = os.environ.get(TOKEN_VARIABLE)
+    return None if secret is None else Token(secret.strip())
 
 
 def _secret(out: Output, path: Path) -> str:

@@ -53,15 +53,15 @@ def submit(
     from mycel.knowledge.submission import submit as send
 
     content = _read_changes(read_text(changes, CHANGES_BYTES_MAX).encode())
-    how = {"base": base, "key": key, "on_conflict": on_conflict}
+    options = {"base": base, "key": key, "on_conflict": on_conflict}
     if remote is None:
         with session.open() as db:
-            outcome = send(_knowledge(session, db), content, **how)
+            outcome = send(_knowledge(session, db), content, **options)
     else:
         from mycel.knowledge.elsewhere import Elsewhere
 
-        how |= {"actor": session.actor(), "message": session.given.get("message", "")}
-        outcome = Elsewhere().submit(remote, content, **how)
+        options |= {"actor": session.actor(), "message": session.options.get("message", "")}
+        outcome = Elsewhere().submit(remote, content, **options)
     return _show(session, outcome.to_dict())
 
 
@@ -171,10 +171,10 @@ def _queue(
         return
     entry = RemoteRegistry().get(remote)
     if not entry.is_http:
-        session.given["db"] = entry.url
-        session.given.pop("workspace", None)
+        session.options["db"] = entry.url
+        session.options.pop("workspace", None)
         if entry.branch:
-            session.given["branch"] = entry.branch
+            session.options["branch"] = entry.branch
         with session.open(reading=reading) as db:
             yield _GraphProposals(Knowledge(db, workspace=workspace_at(entry.url)))
         return
@@ -258,7 +258,7 @@ def _show_record(session: Invocation, record: Mapping[str, Any]) -> None:
 def accept(session: Invocation, *, id: str, remote: str | None) -> int:  # noqa: A002 - as above
     """Commit a proposal. Its author is the author of the commit."""
     with _queue(session, remote) as proposals:
-        outcome = proposals.review(id, "accept", message=session.given.get("message", ""))
+        outcome = proposals.review(id, "accept", message=session.options.get("message", ""))
     return _show(session, outcome)
 
 

@@ -51,7 +51,7 @@ _STANDARD = "-"
 )
 @click.option("--delimiter", metavar="C", help="The character between the cells of a line")
 @pass_session
-def load(session: Invocation, /, files: tuple[str, ...], **how: Any) -> None:
+def load(session: Invocation, /, files: tuple[str, ...], **options: Any) -> None:
     """Load rows of JSON Lines, CSV, TSV, Parquet or Arrow: all of them, or none.
 
     A line of JSON says what it is: {"type": "Person", "data": {…}} is a node, and {"edge": "Knows",
@@ -62,11 +62,11 @@ def load(session: Invocation, /, files: tuple[str, ...], **how: Any) -> None:
     """
     sources = [_standard_input() if file == _STANDARD else file for file in files]
     if _STANDARD in files:
-        how["format"] = how["format"] or "jsonl"
+        options["format"] = options["format"] or "jsonl"
     out = session.out
     with session.open() as db:
         with _progress(out) as progress:
-            loaded = db.load(sources, progress=progress, **how)
+            loaded = db.load(sources, progress=progress, **options)
         index_written(out, db, loaded.concepts)
     _tell(out, loaded)
 

@@ -77,12 +77,12 @@ def traverse(
         traversal, distant = _traversed(session, view, start, follow, bounds, is_now=is_now)
         if as_of is None:
             warn_conflicts(session, db, (node.element.id for node in traversal.nodes))
-    there = {far.uri: far for far in distant}
+    distant_nodes = {far.uri: far for far in distant}
     if is_terminal() and not session.as_json:
         from mycel.mcp import node_text
 
         if traversal.nodes:
-            session.out.render(tree(traversal.nodes, there))
+            session.out.render(tree(traversal.nodes, distant_nodes))
         for far in distant:
             session.out.line(visible(node_text.distant(far)))
     else:
@@ -92,7 +92,7 @@ def traverse(
         session.out.list(
             items,
             ("cost", "hops", "id", "type", "name", "why"),
-            lambda near: _row(near, there),
+            lambda near: _row(near, distant_nodes),
             empty="Nothing is near.",
         )
     for cut in traversal.cut_off:
@@ -108,14 +108,14 @@ def _traverse_several(
     bounds: dict[str, Any],
 ) -> None:
     """Traverse the workspaces that `--workspace` names, or all of them."""
-    known = {name: bounds.pop(name) for name in _SHARED_BOUNDS}
+    shared_bounds = {name: bounds.pop(name) for name in _SHARED_BOUNDS}
     others = {"as-of": as_of, "follow": follow} | bounds
     for name, value in others.items():
         if value:
             option = name.replace("_", "-")
             raise click.UsageError(f"Several workspaces are traversed without --{option}.")
     with several_workspaces(session) as several:
-        nodes = several.traverse(start, **known)
+        nodes = several.traverse(start, **shared_bounds)
     session.out.list(
         nodes,
         ("cost", "workspace", "uri", "type", "state", "text"),
@@ -172,7 +172,7 @@ def _is_elsewhere(session: Invocation, name: str) -> bool:
 
 
 def _reach(
-    starts: dict[str, float], bounds: dict[str, Any], follow: tuple[str, ...], here: int = 0
+    starts: dict[str, float], bounds: dict[str, Any], follow: tuple[str, ...], local_count: int = 0
 ) -> list[DistantNode]:
     """The nodes of other workspaces to which links lead from here."""
     if not starts:
@@ -183,16 +183,16 @@ def _reach(
     return Elsewhere(local=local_database).reach(
         starts,
         max_cost=bounds["max_cost"],
-        max_nodes=max(1, bounds["max_nodes"] - here + len(starts)),
+        max_nodes=max(1, bounds["max_nodes"] - local_count + len(starts)),
         direction=bounds["direction"],
         relation_types=follow or None,
     )
 
 
-def _row(near: Reached | DistantNode, there: Mapping[str, DistantNode]) -> tuple[Any, ...]:
+def _row(near: Reached | DistantNode, distant_nodes: Mapping[str, DistantNode]) -> tuple[Any, ...]:
     """The row of a node.
 
-    A placeholder is shown with the type of the node in `there` for which it stands.
+    A placeholder is shown with the type of the node in `distant_nodes` for which it stands.
     """
     from mycel.knowledge.node_values import DistantNode
 
@@ -200,7 +200,7 @@ def _row(near: Reached | DistantNode, there: Mapping[str, DistantNode]) -> tuple
         return f"{near.cost:g}", "", "", near.type or near.state, near.uri, _whereabouts(near)
     type_, name = _type_and_name(near)
     reason = near.reason
-    far = there.get(name)
+    far = distant_nodes.get(name)
     if far is not None:
         type_, reason = far.type or far.state, f"{reason}; {_whereabouts(far)}"
     return f"{near.cost:g}", near.hops, near.element.id, type_, name, reason
@@ -217,27 +217,27 @@ def _type_and_name(reached: Reached) -> tuple[str, str]:
     return element.predicate, f"{element.subject} {element.predicate} {element.object}"
 
 
-def tree(nodes: Sequence[Reached], there: Mapping[str, DistantNode]) -> RenderableType:
+def tree(nodes: Sequence[Reached], distant_nodes: Mapping[str, DistantNode]) -> RenderableType:
     """Draw every element below the one from which it was reached.
 
-    A placeholder is drawn with the type of the node in `there` for which it stands.
+    A placeholder is drawn with the type of the node in `distant_nodes` for which it stands.
     """
     from rich.tree import Tree
 
     root, *others = nodes
-    drawn = {root.element.id: Tree(_label(root, there), guide_style="dim")}
+    drawn = {root.element.id: Tree(_label(root, distant_nodes), guide_style="dim")}
     for reached in others:
         *before, step = reached.path
         source = before[-1].node if before else root.element.id
-        drawn[step.node] = drawn[source].add(_label(reached, there))
+        drawn[step.node] = drawn[source].add(_label(reached, distant_nodes))
     return drawn[root.element.id]
 
 
-def _label(reached: Reached, there: Mapping[str, DistantNode]) -> RenderableType:
+def _label(reached: Reached, distant_nodes: Mapping[str, DistantNode]) -> RenderableType:
     from rich.text import Text
 
     type_, name = _type_and_name(reached)
-    far = there.get(name)
+    far = distant_nodes.get(name)
     if far is not None and far.is_there:
         type_ = far.type
     label = Text()

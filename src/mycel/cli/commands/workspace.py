@@ -86,14 +86,14 @@ class _Contents(NamedTuple):
     problem: str = ""
 
 
-def _contents(place: Path | str, **how: Any) -> _Contents:
+def _contents(place: Path | str, **options: Any) -> _Contents:
     # Imported late: this loads the engine.
     import mycel
     from mycel.store.query import summary
     from mycel.store.query.commits import transaction_of
 
     try:
-        with mycel.open(place, create=False, core_capsules=False, **how) as db:
+        with mycel.open(place, create=False, core_capsules=False, **options) as db:
             with db.reading() as reader:
                 nodes, links = summary.totals(reader)
                 last_us = transaction_of(reader, reader.head().seq).time_us
@@ -287,7 +287,7 @@ def remove(session: Invocation, name: str | None, *, yes: bool) -> int:
 
     With --db URL, it is a workspace of a database in PostgreSQL.
     """
-    url = session.given.get("db")
+    url = session.options.get("db")
     if url is not None:
         return _remove_from(session, url, name, yes=yes)
     if name is None:
@@ -324,14 +324,14 @@ def several_workspaces(session: Invocation) -> AbstractContextManager[SeveralWor
     from mycel.knowledge.several import local_workspaces
 
     for option in ("db", "branch"):
-        if option in session.given:
+        if option in session.options:
             raise click.UsageError(f"Several workspaces are read without --{option}.")
-    return local_workspaces(list(filter(None, session.given.get("workspace", "").split(","))))
+    return local_workspaces(list(filter(None, session.options.get("workspace", "").split(","))))
 
 
 def names_several(session: Invocation) -> bool:
     """True if `--workspace` names more than one, or a remote that is not of this machine."""
-    name = session.given.get("workspace", "")
+    name = session.options.get("workspace", "")
     if not name or "," in name or name in workspaces_of(Path.home()):
         return "," in name
     from mycel.knowledge.elsewhere import Elsewhere

@@ -37,8 +37,10 @@ _NAMED = ("--workspace", "MYCEL_WORKSPACE")
 class Invocation:
     """One call of `mycel`: the values of its shared options."""
 
-    given: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
+    """The shared options on the command line, by name."""
     environment: dict[str, str] = field(default_factory=dict)
+    """The values of their environment variables, by the names of the options."""
     as_json: bool = False
     directory: Path | None = None
     """The folder to use instead of the current one."""
@@ -61,11 +63,11 @@ class Invocation:
         Raises:
             click.UsageError: `--db` and `--workspace` contradict each other, or name no file.
         """
-        if {"db", "workspace"} <= self.given.keys():
+        if {"db", "workspace"} <= self.options.keys():
             raise click.UsageError("Give --db or --workspace, not both.")
         for source, option, name in (
-            (self.given, "db", "--db"),
-            (self.given, "workspace", "--workspace"),
+            (self.options, "db", "--db"),
+            (self.options, "workspace", "--workspace"),
             (self.environment, "db", "MYCEL_DB"),
             (self.environment, "workspace", "MYCEL_WORKSPACE"),
         ):
@@ -169,10 +171,10 @@ class Invocation:
 
         place = self.place()
         if place.url is not None:
-            name = self.given.get("branch", self.environment.get("branch"))
+            name = self.options.get("branch", self.environment.get("branch"))
             return place if name is None else replace(place, url=_with_branch(place.url, name))
         path = place.path.resolve()
-        name = self.given.get("branch", self.environment.get("branch"))
+        name = self.options.get("branch", self.environment.get("branch"))
         if name is None:
             name = current(path)
             if name == MAIN:
@@ -190,7 +192,7 @@ class Invocation:
         for source in sources:
             name = source.get("branch", MAIN)
             if name != MAIN:
-                option = "--branch" if source is self.given else "MYCEL_BRANCH"
+                option = "--branch" if source is self.options else "MYCEL_BRANCH"
                 raise click.UsageError(
                     f"`mycel {command}` creates the graph itself, and {option} names the branch"
                     f" {name!r}. Leave it out; then `mycel branch create {name}` makes the branch."
@@ -204,16 +206,16 @@ class Invocation:
         # Imported late: this loads the engine.
         from mycel.engine.write_defaults import DEFAULT_ACTOR
 
-        given = self.given.get("actor", self.environment.get("actor"))
-        return given or _name_in_git() or _name_of_user() or DEFAULT_ACTOR
+        name = self.options.get("actor", self.environment.get("actor"))
+        return name or _name_in_git() or _name_of_user() or DEFAULT_ACTOR
 
-    def open(self, *, reading: bool = False, by_person: bool = True, **how: Any) -> Graph:
+    def open(self, *, reading: bool = False, by_person: bool = True, **options: Any) -> Graph:
         """Open the existing database, or its branch.
 
         `by_person` is False for a server, through which others write: its default actor is the
         agent. With `reading`, a file without write permission is opened as well. If that permission
         is there, the file is still opened for writing: closing it then moves the log into the
-        database and leaves no files beside it. The core capsules are not added. `how` goes to
+        database and leaves no files beside it. The core capsules are not added. `options` goes to
         `mycel.open`.
 
         Raises:
@@ -229,14 +231,14 @@ class Invocation:
         is_file = place.url is None
         readonly = is_file and reading and path.exists() and not os.access(path, os.W_OK)
         for option in ("actor", "message"):
-            value = self.given.get(option, self.environment.get(option))
+            value = self.options.get(option, self.environment.get(option))
             if value is not None:
-                how[option] = value
+                options[option] = value
         if by_person and not reading:
-            how["actor"] = self.actor()
+            options["actor"] = self.actor()
         try:
             db = mycel.open(
-                place.opened, create=False, readonly=readonly, core_capsules=False, **how
+                place.opened, create=False, readonly=readonly, core_capsules=False, **options
             )
             self.graph = db if by_person and not reading else None
             if not reading and has_mirror(db.path):
@@ -344,7 +346,7 @@ def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     if value is None or session is None or param.name is None:
         return
     typed = ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
-    (session.given if typed else session.environment)[param.name] = value
+    (session.options if typed else session.environment)[param.name] = value
 
 
 def _remember_json(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

@@ -29,17 +29,17 @@ PIPE_CLOSED = 141
 
 def report(error: Exception, *, as_json: bool) -> int:
     """Say what went wrong, once, to standard error; return the exit status."""
-    known = _as_mycel_error(error)
+    failure = _as_mycel_error(error)
     if as_json:
-        click.echo(json_line({"error": known.to_dict()}, sys.stderr.encoding), err=True)
+        click.echo(json_line({"error": failure.to_dict()}, sys.stderr.encoding), err=True)
     else:
-        name = f"{known.code} {known.name}:"
+        name = f"{failure.code} {failure.name}:"
         if sys.stderr.isatty() and has_colour():
             name = click.style(name, fg="red", bold=True)
-        click.echo(f"{name} {_format_error(known)}\n  {_one_line(known.hint)}", err=True)
+        click.echo(f"{name} {_format_error(failure)}\n  {_one_line(failure.hint)}", err=True)
     if os.environ.get("MYCEL_DEBUG") == "1":
         click.echo("".join(traceback.format_exception(error)), err=True)
-    return known.category.exit_code
+    return failure.category.exit_code
 
 
 def _as_mycel_error(error: Exception) -> MycelError:

@@ -22,14 +22,14 @@ NAMES_MAX = 1000
 
 def labels(view: GraphView) -> Callable[[str], str]:
     """A function that adds the type and name of a concept to its id."""
-    known: dict[str, str] = {}
+    cache: dict[str, str] = {}
 
     def label(id_: str) -> str:
-        if id_ not in known:
-            if len(known) >= NAMES_MAX:
+        if id_ not in cache:
+            if len(cache) >= NAMES_MAX:
                 return id_
-            known[id_] = _label(view, id_)
-        return known[id_]
+            cache[id_] = _label(view, id_)
+        return cache[id_]
 
     return label
 

@@ -148,9 +148,9 @@ class Output:
         for text in texts:
             click.echo(f"{label} {visible(text)}", err=True)
 
-    def style(self, text: str, **how: Any) -> str:
+    def style(self, text: str, **options: Any) -> str:
         """Text in colour, if standard output is a terminal that wants colour."""
-        return click.style(text, **how) if is_terminal() and has_colour() else text
+        return click.style(text, **options) if is_terminal() and has_colour() else text
 
     @contextmanager
     def waiting(self, text: str) -> Iterator[None]:

@@ -113,10 +113,10 @@ def indent_of_closing(before: str) -> str | None:
     return line[: len(line) - len(line.lstrip())]
 
 
-def offers(before: str, after: str, known: CompletionNames) -> list[Suggestion]:
+def offers(before: str, after: str, graph_names: CompletionNames) -> list[Suggestion]:
     """Completions between the text before and after the cursor."""
     if before.startswith("."):
-        return _matching(before, known.dot_commands)
+        return _matching(before, graph_names.dot_commands)
     tokens = _tokens(before)
     end = tokens.ends[-1] if tokens.ends else 0
     if "//" in before[end:]:
@@ -127,12 +127,12 @@ def offers(before: str, after: str, known: CompletionNames) -> list[Suggestion]:
         texts.append(current)
         current = ""
     if current.startswith("?"):
-        return _variables(current, before + after, known)
+        return _variables(current, before + after, graph_names)
     if texts and texts[-1] == ":" and before[: len(before) - len(current)].endswith(":"):
-        placeholders = _matching(current, known.parameters)
+        placeholders = _matching(current, graph_names.parameters)
         if placeholders:
             return placeholders
-    names = _names(texts, known)
+    names = _names(texts, graph_names)
     if _is_open_string(current):
         close = "" if after.startswith('"') else '"'
         suggestions = _matching(current[1:], names)
@@ -211,12 +211,15 @@ def _matching(typed: str, names: Iterable[str]) -> list[Suggestion]:
     ]
 
 
-def _variables(typed: str, text: str, known: CompletionNames) -> list[Suggestion]:
+def _variables(typed: str, text: str, graph_names: CompletionNames) -> list[Suggestion]:
     variable, dot, path = typed.partition(".")
     tokens = _tokens(text).texts
     if path.startswith("attributes."):
-        types = set(_types_of(variable, tokens)) & known.attributes.keys() or known.attributes
-        names = {name for type_name in types for name in known.attributes[type_name]}
+        types = (
+            set(_types_of(variable, tokens)) & graph_names.attributes.keys()
+            or graph_names.attributes
+        )
+        names = {name for type_name in types for name in graph_names.attributes[type_name]}
         return _matching(path.removeprefix("attributes."), sorted(names))
     if dot:
         return _matching(path, FIELDS)
@@ -235,29 +238,29 @@ def _types_of(variable: str, tokens: Sequence[str]) -> Iterator[str]:
                     yield value.strip('"')
 
 
-def _names(before: Sequence[str], known: CompletionNames) -> Sequence[str]:
+def _names(before: Sequence[str], graph_names: CompletionNames) -> Sequence[str]:
     """The names that a string may hold here: of types, of predicates, or none."""
     last = before[-1] if before else ""
     if last == "TYPE":
         # SEARCH and DESCRIBE have it among the first words.
         about_links = "PROPOSITION" in before[:3]
-        return known.predicates if about_links else known.types
+        return graph_names.predicates if about_links else graph_names.types
     if last == "ALONG" or (last == "|" and "ALONG" in before):
-        return known.predicates
+        return graph_names.predicates
     if last == "DIRECTION":
         return DIRECTIONS
     if last == ":" and len(before) > 1 and before[-2].strip('"') == "type":
-        return known.types
+        return graph_names.types
     opened, commas = _innermost(before)
     if opened is None or before[opened] != "(":
         return ()
     is_call = opened > 0 and _WORD.match(before[opened - 1]) is not None
     if last in (",", "|") and commas == 1 and not is_call:
-        return known.predicates
+        return graph_names.predicates
     if last == "(":
         block, _ = _innermost(before[:opened])
         in_entries = block is not None and before[block - 1] == "PROPOSITIONS"
-        return known.predicates if in_entries else ()
+        return graph_names.predicates if in_entries else ()
     return ()
 
 

@@ -263,10 +263,10 @@ class _Completer(Completer):
         self, document: Document, _complete_event: CompleteEvent
     ) -> Iterable[Completion]:
         try:
-            known = self._shell.completion_names
+            names = self._shell.completion_names
         except MycelError:  # The next command will report the error.
             return []
-        suggestions = offers(document.text_before_cursor, document.text_after_cursor, known)
+        suggestions = offers(document.text_before_cursor, document.text_after_cursor, names)
         return [Completion(offer.text, -offer.replaces) for offer in suggestions]
 
 

@@ -52,8 +52,10 @@ class AuthorTable:
 
     def authors_of(self, path: str) -> list[dict[str, Any]]:
         """The authors of a file, or of a folder (`src/`), with most commits first."""
-        known = self.counts.get(path, {})
-        ranked = sorted(known.items(), key=lambda author: (-author[1][0], -author[1][1], author[0]))
+        tallies = self.counts.get(path, {})
+        ranked = sorted(
+            tallies.items(), key=lambda author: (-author[1][0], -author[1][1], author[0])
+        )
         most = FOLDER_AUTHORS_MAX if path.endswith("/") else FILE_AUTHORS_MAX
         return [
             {"name": name, "commits": commits, "last": _day(last)}
@@ -77,8 +79,8 @@ def decode(encoded: bytes) -> AuthorTable | None:
         return AuthorTable(
             str(head),
             {
-                path: {name: (int(commits), int(last)) for name, (commits, last) in known.items()}
-                for path, known in counts.items()
+                path: {name: (int(commits), int(last)) for name, (commits, last) in tallies.items()}
+                for path, tallies in counts.items()
             },
             bool(is_complete),
         )
@@ -157,9 +159,9 @@ def _count(counts: Counts, name: str, moment: int, paths: list[str]) -> None:
         return
     folders = {f"{folder}/" for path in paths for folder in outward(posixpath.dirname(path), "/")}
     for path in (*paths, *folders):
-        known = counts.setdefault(path, {})
-        commits, last = known.get(name, (0, 0))
-        known[name] = commits + 1, max(last, moment)
+        tallies = counts.setdefault(path, {})
+        commits, last = tallies.get(name, (0, 0))
+        tallies[name] = commits + 1, max(last, moment)
 
 
 def folder_key(path: str) -> str:

@@ -243,12 +243,12 @@ class _Work:
         present: dict[str, Held] = {}
         for existing in prefixes.find_by_name(tx.reader, [node.uri for node in group]):
             present.setdefault(existing.name, existing)
-        fresh = {node.uri: node for node in group if node.uri not in present}
+        new_nodes = {node.uri: node for node in group if node.uri not in present}
         concepts = tx.put_concepts(
             ConceptRow(node.type, uri, ownership.new_attributes(node), AUTHOR)
-            for uri, node in fresh.items()
+            for uri, node in new_nodes.items()
         )
-        for uri, id_ in zip(fresh, concepts, strict=True):
+        for uri, id_ in zip(new_nodes, concepts, strict=True):
             number = self._numbers[uri] = ids.parse_id(id_)
             self._fresh.add(number)
         for node in group:
@@ -286,14 +286,14 @@ class _Work:
         """The stored symbols and sections of existing files among these."""
         uris = {file_nodes.file.uri: file_nodes.path for file_nodes in group}
         numbers = self._find(uris)
-        known = [self._namer.folder(path) for uri, path in uris.items() if uri in numbers]
-        return prefixes.below(self._tx.reader, known) if known else []
+        folders = [self._namer.folder(path) for uri, path in uris.items() if uri in numbers]
+        return prefixes.below(self._tx.reader, folders) if folders else []
 
     def _renamed(
         self, group: Sequence[FileNodes], below: Sequence[Held], path_by_uri: Mapping[str, str]
     ) -> Iterator[Renamed]:
         section = self._tx.reader.find_type(words.SECTION)
-        there = {node.name for node in below}
+        stored_names = {node.name for node in below}
         orphans = [node for node in below if node.type == section and node.name not in path_by_uri]
         if not orphans:
             return iter(())
@@ -306,7 +306,7 @@ class _Work:
             (self._namer.folder(file_nodes.path) + "/", node)
             for file_nodes in group
             for node in file_nodes.inner
-            if node.type == words.SECTION and node.uri not in there
+            if node.type == words.SECTION and node.uri not in stored_names
         )
         return find_renamed(places, new)
 
@@ -356,9 +356,9 @@ class _Work:
     def _moving(self, old: str, path: str) -> dict[Held, str] | None:
         """The nodes of a file that moves, with their new names; None if the new place is taken."""
         reader, namer = self._tx.reader, self._namer
-        there = prefixes.find_by_name(reader, [namer.file(path)])
-        there += prefixes.below(reader, [namer.folder(path)])
-        if any(reader.type_name(node.type) != MISSING for node in there):
+        occupants = prefixes.find_by_name(reader, [namer.file(path)])
+        occupants += prefixes.below(reader, [namer.folder(path)])
+        if any(reader.type_name(node.type) != MISSING for node in occupants):
             return None
         moving = {
             node: namer.file(path) for node in prefixes.find_by_name(reader, [namer.file(old)])
@@ -536,15 +536,17 @@ class _Work:
         return [self._tx.reader.predicate_number(name) for name in names]
 
     def _put_places(self, places: Mapping[LinePlace, float]) -> None:
-        tx, fresh = self._tx, self._fresh
-        old = [place for place in places if place[0] not in fresh and place[2] not in fresh]
-        there = {*lookup.links_between(tx.reader, old)} if old else set()
-        there |= prefixes.removed_links(tx.reader, places.keys(), ownership.GONE)
+        tx, new_numbers = self._tx, self._fresh
+        old = [
+            place for place in places if place[0] not in new_numbers and place[2] not in new_numbers
+        ]
+        excluded = {*lookup.links_between(tx.reader, old)} if old else set()
+        excluded |= prefixes.removed_links(tx.reader, places.keys(), ownership.GONE)
         name = tx.reader.predicate_name
         rows = [
             PropositionRow(f"C:{source}", name(predicate), f"C:{target}", None, AUTHOR, weight)
             for (source, predicate, target), weight in places.items()
-            if (source, predicate, target) not in there
+            if (source, predicate, target) not in excluded
         ]
         self._summary.relations_added += tx.put_propositions(rows)
 

@@ -331,9 +331,9 @@ def text_relations(
     namer: Namer, relations: SourceRelations, folders: Mapping[str, object]
 ) -> Iterator[WantedRelation]:
     """The links and mentions of the sections of a file, and its tags."""
-    here = namer.file(relations.path)
+    file_uri = namer.file(relations.path)
     for section, relation, (kind, path, name) in relations.texts:
-        source = namer.section(relations.path, section) if section else here
+        source = namer.section(relations.path, section) if section else file_uri
         match kind:
             case "path":
                 target = namer.folder(path) if path in folders else namer.file(path)
@@ -366,9 +366,9 @@ def code_relations(
     namer: Namer, relations: SourceRelations, folders: Mapping[str, object]
 ) -> Iterator[WantedRelation]:
     """The relations that are written in a file, except those to its own symbols."""
-    here = namer.file(relations.path)
+    file_uri = namer.file(relations.path)
     for imported in relations.imports:
-        yield WantedRelation(here, words.IMPORTS, namer.file(imported), words.IMPORT_COST)
+        yield WantedRelation(file_uri, words.IMPORTS, namer.file(imported), words.IMPORT_COST)
     for relation, cost, pairs in (
         (words.CALLS, words.CALL_COST, relations.calls),
         (words.MAY_CALL, words.MAY_CALL_COST, relations.may_calls),
@@ -377,15 +377,15 @@ def code_relations(
     ):
         for pair in pairs:
             place = pair.source
-            source = namer.symbol(place.path, place.qualified) if place.qualified else here
+            source = namer.symbol(place.path, place.qualified) if place.qualified else file_uri
             target = namer.symbol(pair.target.path, pair.target.qualified)
             if source and target and source != target:
                 yield WantedRelation(source, relation, target, cost)
     for tested in relations.tests:
-        yield WantedRelation(namer.file(tested), words.TESTED_BY, here, words.TEST_COST)
+        yield WantedRelation(namer.file(tested), words.TESTED_BY, file_uri, words.TEST_COST)
     for link in relations.links:
         is_folder = link in folders
         target = namer.folder(link) if is_folder else namer.file(link)
-        yield WantedRelation(here, words.REFERENCES, target, words.REFERENCE_COST)
+        yield WantedRelation(file_uri, words.REFERENCES, target, words.REFERENCE_COST)
         if is_folder or detect(link).language not in _DOCUMENTS:
-            yield WantedRelation(target, words.DOCUMENTED_BY, here, words.DOCUMENT_COST)
+            yield WantedRelation(target, words.DOCUMENTED_BY, file_uri, words.DOCUMENT_COST)

@@ -77,14 +77,14 @@ class Bootstrap:
         jobs: int = JOBS_DEFAULT,
         authors: bool = True,
     ) -> None:
-        given = knowledge.root if path is None else Path(path)
-        if given is None:
+        folder = knowledge.root if path is None else Path(path)
+        if folder is None:
             raise ConstraintViolation(
                 "There is no folder to bring in.", hint="Name the folder of a project."
             )
         if not 1 <= jobs <= JOBS_MAX:
             raise ConstraintViolation(f"jobs is {jobs}; it must be within 1 and {JOBS_MAX}.")
-        self.folder: Final = file_walk.check_folder(given)
+        self.folder: Final = file_walk.check_folder(folder)
         root = self.folder if knowledge.root is None else file_walk.check_folder(knowledge.root)
         if not self.folder.is_relative_to(root):
             raise ConstraintViolation(
@@ -119,15 +119,15 @@ class Bootstrap:
         return summary
 
     def _run(self, summary: Summary, report: BootstrapReport | None) -> None:
-        known, stamp = self._stored_files()
+        stamps, stamp = self._stored_files()
         is_complete = stamp.is_complete
         authors = self._authors(stamp, summary)
-        entries = self._walk(summary, known)
-        outside = [path for path in known if not path.startswith(self._prefix)]
+        entries = self._walk(summary, stamps)
+        outside = [path for path in stamps if not path.startswith(self._prefix)]
         look = [
-            path for path, entry in entries.items() if not _is_same(path, known.get(path), entry)
+            path for path, entry in entries.items() if not _is_same(path, stamps.get(path), entry)
         ]
-        removals = self._removed_files(known, entries)
+        removals = self._removed_files(stamps, entries)
         if is_complete and not look and not removals and not authors.is_new:
             summary.unchanged = len(entries)
             return
@@ -136,13 +136,13 @@ class Bootstrap:
             if path in reads:
                 continue
             entry = entries.pop(path)
-            if path in known and file_walk.is_gone(self._root, path):
+            if path in stamps and file_walk.is_gone(self._root, path):
                 removals.append(path)
-            elif path in known:  # The file cannot be read: its node stays unchanged.
-                entries[path] = Entry(known[path].size, entry.mtime_ns)
+            elif path in stamps:  # The file cannot be read: its node stays unchanged.
+                entries[path] = Entry(stamps[path].size, entry.mtime_ns)
         for path in outside:
-            entries[path] = Entry(known[path].size, known[path].mtime_ns)
-        step = _RunState(entries, known, reads, removals, authors, is_complete=is_complete)
+            entries[path] = Entry(stamps[path].size, stamps[path].mtime_ns)
+        step = _RunState(entries, stamps, reads, removals, authors, is_complete=is_complete)
         self._count(step, summary)
         plan = self._plan(step, summary, report)
         if plan is not None:
@@ -164,7 +164,7 @@ class Bootstrap:
             summary.note(authors.note)
         return authors
 
-    def _walk(self, summary: Summary, known: Mapping[str, Stamp]) -> dict[str, Entry]:
+    def _walk(self, summary: Summary, stamps: Mapping[str, Stamp]) -> dict[str, Entry]:
         """The files on the disk, with the known files of folders that cannot be listed."""
         own = self._graph.name
         files: dict[str, Entry] = {}
@@ -173,7 +173,7 @@ class Bootstrap:
         )
         summary.leave_out(walked.left_out)
         closed = tuple(f"{self._prefix}{folder}/" for folder in walked.unreadable)
-        for path, stamp in known.items() if closed else ():
+        for path, stamp in stamps.items() if closed else ():
             if path.startswith(closed):
                 files[path] = Entry(stamp.size, stamp.mtime_ns)
         for name, entry in walked.files.items():
@@ -188,10 +188,10 @@ class Bootstrap:
             files[path] = entry
         return files
 
-    def _removed_files(self, known: Mapping[str, Stamp], entries: dict[str, Entry]) -> list[str]:
+    def _removed_files(self, stamps: Mapping[str, Stamp], entries: dict[str, Entry]) -> list[str]:
         """The files that were removed; files hidden by permissions count as unchanged."""
         removals: list[str] = []
-        for path, stamp in known.items():
+        for path, stamp in stamps.items():
             if path in entries or not path.startswith(self._prefix):
                 continue
             if file_walk.is_out_of_sight(self._root, path):
@@ -215,13 +215,13 @@ class Bootstrap:
             rows = prefixes.attribute_below(reader, self._namer.files_root, STAMP)
             root = prefixes.attribute_of(reader, self._namer.folder(""), STAMP)
         begin = len(self._namer.files_root) + 1
-        known: dict[str, Stamp] = {}
+        stamps: dict[str, Stamp] = {}
         for name, value in rows:
             stamp = _stamp(value)
             if stamp is not None:
                 path = name[begin:]
-                known[parse(name, self._workspace).path if "%" in path else path] = stamp
-        return known, graph_writer.read_root_stamp(root)
+                stamps[parse(name, self._workspace).path if "%" in path else path] = stamp
+        return stamps, graph_writer.read_root_stamp(root)
 
     def _read(
         self, paths: Collection[str], summary: Summary, report: BootstrapReport | None

@@ -145,7 +145,7 @@ class C(Syntax):
             return node.child_by_field_name("value")
         return node.child_by_field_name("body")
 
-    def declared(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
+    def declared_names(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
         """The variables that a declaration declares, with their types; functions are left out."""
         of = self.type_name(field_text(node, "type", source))
         for declarator in node.children_by_field_name("declarator"):

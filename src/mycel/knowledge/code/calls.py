@@ -72,8 +72,8 @@ class Calls:
             bound[name] = of if bound.get(name, of) == of else ""
         for key, bound in self._bound.items():
             function = functions.get(key)
-            settled = {name: self._settled(of, bound, function) for name, of in bound.items() if of}
-            bound.update(settled)
+            makers = {name: self._settled(of, bound, function) for name, of in bound.items() if of}
+            bound.update(makers)
 
     def _settled(self, maker: str, bound: Types, function: Scope | None) -> str:
         """The maker of a value, with local variables replaced by their makers; "" if not known."""
@@ -114,9 +114,9 @@ class Calls:
             outer = scope.outer_function if scope is not None else None
             for name, of in self._syntax.fields(node, self._source) if owner else ():
                 variable = of.removeprefix("=")
-                known = of if variable == of else self._types(outer).get(variable, "")
+                type_name = of if variable == of else self._types(outer).get(variable, "")
                 key = f"{owner}.{name}"
-                types[key] = known if types.get(key, known) == known else ""
+                types[key] = type_name if types.get(key, type_name) == type_name else ""
         return tuple((name, of) for name, of in types.items() if of)
 
     def is_local(self, name: str, outer: Scope | None) -> bool:
@@ -181,19 +181,19 @@ class Calls:
 
 def known_names(scopes: Iterable[Scope], imports: Iterable[Import]) -> frozenset[str]:
     """All names that a file defines or imports."""
-    known = {scope.name for scope in scopes}
+    names = {scope.name for scope in scopes}
     for imported in imports:
-        known.update(here for _, here in imported.names)
-        known.add(imported.alias.partition(".")[0])
-    return frozenset(known)
+        names.update(inner for _, inner in imported.names)
+        names.add(imported.alias.partition(".")[0])
+    return frozenset(names)
 
 
 def _has_star(imports: Iterable[Import]) -> bool:
     """True if a star import brings all names of a module."""
     return any(
-        here == "*" and imported.form != "reexport"
+        inner == "*" and imported.form != "reexport"
         for imported in imports
-        for _, here in imported.names
+        for _, inner in imported.names
     )
 
 
@@ -215,6 +215,6 @@ def _late_names(imports: tuple[Import, ...], scopes: list[Scope]) -> frozenset[s
     names = {scope.name for scope in scopes if scope.outer_function not in (None, scope)}
     for imported in imports:
         if imported.scope:
-            names.update(here for _, here in imported.names)
+            names.update(inner for _, inner in imported.names)
             names.add(imported.alias)
     return frozenset(names)

@@ -78,9 +78,9 @@ def _by_shebang(head: bytes) -> str | None:
 
 
 def _mime_type(name: str, language: str) -> str:
-    known = _MIME_TYPES.get(language)
-    if known is not None:
-        return known
+    mime_type = _MIME_TYPES.get(language)
+    if mime_type is not None:
+        return mime_type
     # Only the built-in table is used, and not that of the machine, so that results are the same
     # everywhere.
     guess = _mime_table().guess_type(name)[0]

@@ -135,7 +135,7 @@ class Go(Syntax):
             elif member.type == "type_elem" and member.named_child_count == 1:
                 yield first_child(member)
 
-    def declared(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
+    def declared_names(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
         left, of = node.child_by_field_name("left"), self.declared_type(node, source)
         if left is None:
             yield from ((name, of) for name in node.children_by_field_name("name"))

@@ -103,7 +103,7 @@ class Java(Syntax):
                 is_list = first is not None and first.type == "type_list"
                 yield from first.named_children if first is not None and is_list else (first,)
 
-    def declared(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
+    def declared_names(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
         of = self.type_name(field_text(node, "type", source))
         for declarator in node.children_by_field_name("declarator") or [node]:
             name, value = (declarator.child_by_field_name(field) for field in ("name", "value"))

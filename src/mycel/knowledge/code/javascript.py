@@ -214,7 +214,7 @@ class JavaScript(Syntax):
                     if base.type not in ("type_arguments", "subscript_expression"):
                         yield base
 
-    def declared(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
+    def declared_names(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
         name = child(node, "name", "pattern")
         if name is not None:
             yield name, self.declared_type(node, source)

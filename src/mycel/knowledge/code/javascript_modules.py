@@ -115,9 +115,9 @@ def _stated(node: Node, source: bytes) -> Iterator[Import]:
 
 def _specified(clause: Node, source: bytes) -> Iterator[tuple[str, str]]:
     for child in clause.named_children:
-        there, here = (field_text(child, field, source) for field in ("name", "alias"))
-        if there:
-            yield there.strip("\"'"), (here or there).strip("\"'")
+        outer, inner = (field_text(child, field, source) for field in ("name", "alias"))
+        if outer:
+            yield outer.strip("\"'"), (inner or outer).strip("\"'")
 
 
 def _exported(node: Node, source: bytes) -> Iterator[tuple[str, str]]:
@@ -130,11 +130,11 @@ def _exported(node: Node, source: bytes) -> Iterator[tuple[str, str]]:
             case "identifier":
                 yield DEFAULT, short_text(child, source)
     value = node.child_by_field_name("value")
-    declared = node.child_by_field_name("declaration")
+    declaration = node.child_by_field_name("declaration")
     if value is not None and value.type in FUNCTIONS | CLASSES:
         yield DEFAULT, own_name(value, source)
-    elif declared is not None and any(child.type == DEFAULT for child in node.children):
-        yield DEFAULT, own_name(declared, source)
+    elif declaration is not None and any(child.type == DEFAULT for child in node.children):
+        yield DEFAULT, own_name(declaration, source)
 
 
 # CommonJS.

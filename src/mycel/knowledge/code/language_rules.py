@@ -179,18 +179,18 @@ class Syntax:
         """The type of a function's result, as written."""
         return self.type_name(field_text(node, self.result, source))
 
-    def declared(self, node: Node, source: bytes) -> Iterable[tuple[Node, str]]:
+    def declared_names(self, node: Node, source: bytes) -> Iterable[tuple[Node, str]]:
         """The name nodes that a declaration binds, each with its type or ""."""
         return ()
 
     def typed(self, node: Node, source: bytes) -> Iterable[tuple[int, str]]:
         """The start byte of each name that a declaration binds, with its type or ""."""
-        for name, of in self.declared(node, source):
+        for name, of in self.declared_names(node, source):
             yield name.start_byte, of
 
     def fields(self, node: Node, source: bytes) -> Iterable[tuple[str, str]]:
         """The fields that a declaration binds, each with its type, or `=x` for the type of `x`."""
-        for name, of in self.declared(node, source):
+        for name, of in self.declared_names(node, source):
             yield short_text(name, source), of
 
     def declared_type(self, node: Node, source: bytes) -> str:

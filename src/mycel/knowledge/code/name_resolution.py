@@ -355,10 +355,10 @@ class SymbolNames:
         offers = self._offered(path)
         direct = offers.names.get(name)
         if direct is not None:
-            imported, there = direct
-            if not there:
+            imported, outer = direct
+            if not outer:
                 return self.unit(path, imported)
-            return self._imported(path, imported, there, steps + 1)
+            return self._imported(path, imported, outer, steps + 1)
         everything: set[Meaning] = set()
         for imported in offers.stars if name in self._names_anywhere else ():
             meaning = self.member(self.unit(path, imported), name, steps + 1)
@@ -384,10 +384,10 @@ class SymbolNames:
         for imported in self.facts[path].imports:
             if imported.scope or not (offers_all or imported.form in ("reexport", "mod")):
                 continue
-            for there, here in imported.names:
-                if here == "*":
+            for outer, inner in imported.names:
+                if inner == "*":
                     offers.stars.append(imported)
-                offers.names.setdefault(here, (imported, there))
+                offers.names.setdefault(inner, (imported, outer))
             if imported.alias:
                 offers.names.setdefault(imported.alias, (imported, ""))
         return offers
@@ -514,21 +514,21 @@ class SymbolNames:
         units = (self.unit(path, imported) for imported in imports)
         return tuple(dict.fromkeys(p for unit in units if unit is not None for p in unit.paths))
 
-    def _definition(self, declared: CodeLocation) -> CodeLocation:
+    def _definition(self, declaration: CodeLocation) -> CodeLocation:
         """The definition of a symbol that a header declares, if only one including file has one."""
-        facts = self.facts[declared.path]
-        if facts.language not in _C_FAMILY or not _is_header(declared.path):
-            return declared
-        home = self.locator(declared.path).visible(declared.path)[0]
+        facts = self.facts[declaration.path]
+        if facts.language not in _C_FAMILY or not _is_header(declaration.path):
+            return declaration
+        home = self.locator(declaration.path).visible(declaration.path)[0]
         paths = [
             path
-            for path in self._in_package.get((home, declared.qualified), ())
-            if path != declared.path
+            for path in self._in_package.get((home, declaration.qualified), ())
+            if path != declaration.path
             and not _is_header(path)
-            and self.symbols[path][declared.qualified].kind in ("function", "method")
-            and declared.path in self._includes(path)
+            and self.symbols[path][declaration.qualified].kind in ("function", "method")
+            and declaration.path in self._includes(path)
         ]
-        return CodeLocation(paths[0], declared.qualified) if len(paths) == 1 else declared
+        return CodeLocation(paths[0], declaration.qualified) if len(paths) == 1 else declaration
 
     # Indexes.
 
@@ -542,7 +542,7 @@ class SymbolNames:
                 names.update(symbol.name for symbol in facts.symbols)
                 names.update(outside for outside, _ in facts.exports)
             for imported in facts.imports:
-                names.update(here for _, here in imported.names)
+                names.update(inner for _, inner in imported.names)
                 names.add(imported.alias)
         for path in self.files.paths:
             names.add(posixpath.basename(path).partition(".")[0])
@@ -579,8 +579,8 @@ class SymbolNames:
         """
         bindings: dict[tuple[str, str], tuple[Import, str]] = {}
         for imported in self.facts[path].imports:
-            for there, here in imported.names:
-                bindings.setdefault((imported.scope, here), (imported, there))
+            for outer, inner in imported.names:
+                bindings.setdefault((imported.scope, inner), (imported, outer))
             if imported.alias:
                 bindings.setdefault((imported.scope, imported.alias), (imported, ""))
             first, dot, _ = imported.alias.partition(".")

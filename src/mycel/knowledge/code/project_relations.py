@@ -254,7 +254,7 @@ class Project:
         self, path: str, facts: FileFacts, others: Iterable[SymbolRelation]
     ) -> tuple[SymbolRelation, ...]:
         """The uses of symbols. The file itself counts as a user only if no symbol in it is one."""
-        known = {*others}
+        other_relations = {*others}
         relations: dict[SymbolRelation, None] = {}
         of_file: dict[CodeLocation, None] = {}
         meanings: dict[tuple[str, tuple[str, ...]], tuple[CodeLocation, ...]] = {}
@@ -269,12 +269,12 @@ class Project:
                     of_file[target] = None
                 elif target != (path, user):
                     relations[SymbolRelation(CodeLocation(path, user), target)] = None
-        used = {relation.target for relation in (*known, *relations)}
+        used = {relation.target for relation in (*other_relations, *relations)}
         source = CodeLocation(path, "")
         for target in of_file:
             if target not in used:
                 relations[SymbolRelation(source, target)] = None
-        return tuple(relation for relation in relations if relation not in known)
+        return tuple(relation for relation in relations if relation not in other_relations)
 
     def _used(self, path: str, user: str, parts: tuple[str, ...]) -> Iterator[CodeLocation]:
         """The symbols that a dotted name uses: that of its longest known part, and its class."""

@@ -225,12 +225,12 @@ class Python(Syntax):
         module = node.child_by_field_name("module_name")
         if module is None:
             # Without an alias, the import binds only the first part of the name.
-            return [Import(there, alias=here or there) for there, here in names]
+            return [Import(outer, alias=inner or outer) for outer, inner in names]
         if any(child.type == "wildcard_import" for child in node.named_children):
             names = [("*", "*")]
         text = "".join(short_text(module, source).split()).replace("\\", "")
         within = text.lstrip(".")
-        pairs = tuple((there, here or there) for there, here in names)
+        pairs = tuple((outer, inner or outer) for outer, inner in names)
         return (Import(within, pairs, level=len(text) - len(within)),)
 
     def typed(self, node: Node, source: bytes) -> Iterable[tuple[int, str]]:

@@ -123,7 +123,7 @@ class RustLocator(Locator):
     def _own_names(self, path: str) -> frozenset[str]:
         """The names that a file defines or imports."""
         facts = self.files.facts[path]
-        imported = (here for statement in facts.imports for _, here in statement.names)
+        imported = (inner for statement in facts.imports for _, inner in statement.names)
         return frozenset((*(symbol.qualified for symbol in facts.symbols), *imported))
 
     def _crate(self, name: str) -> Unit | None:
@@ -243,7 +243,7 @@ class Rust(Syntax):
         bounds = node.child_by_field_name("bounds")
         return bounds.named_children if bounds is not None else ()
 
-    def declared(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
+    def declared_names(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
         name = child(node, "pattern", "name")
         if name is not None and name.type == "mut_pattern" and name.named_child_count:
             name = name.named_children[-1]

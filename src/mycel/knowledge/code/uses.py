@@ -115,11 +115,11 @@ class _Chains:
         names = self._names(start, end)
         for field in self._syntax.string_fields(self._source, start, end):
             names.update(self._pattern.findall(field))
-        known = self._known
+        symbols = self._known
         for name in names:
-            parts = known.get(name)
+            parts = symbols.get(name)
             if parts is None:
-                parts = known[name] = self._used(*name)
+                parts = symbols[name] = self._used(*name)
             if parts:
                 chains.add(parts)
         return sorted(chains)

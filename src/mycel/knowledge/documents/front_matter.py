@@ -119,8 +119,8 @@ def _names(
     """Take out the names under one of these keys: from a list, or from one text."""
     names: dict[str, None] = {}
     for key in keys:
-        given = values.pop(by_key.get(key, ""), None)
-        texts = separator.split(given) if isinstance(given, str) else given
+        value = values.pop(by_key.get(key, ""), None)
+        texts = separator.split(value) if isinstance(value, str) else value
         for name in texts if isinstance(texts, list) else ():
             if isinstance(name, str | int | float) and str(name).strip():
                 names[str(name).strip()] = None

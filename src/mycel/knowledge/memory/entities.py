@@ -130,11 +130,11 @@ def attribute_items(attributes: Mapping[str, Any], key: str) -> list[Any]:
 
 def observe(tx: Transaction, concept: Concept, contents: Iterable[str]) -> list[str]:
     """Add observations to an entity. Returns the new ones."""
-    there = attribute_items(concept.attributes, OBSERVATIONS_KEY)
-    known = set(texts(concept.attributes, OBSERVATIONS_KEY))
-    new = [content for content in contents if content not in known]
+    items = attribute_items(concept.attributes, OBSERVATIONS_KEY)
+    observations = set(texts(concept.attributes, OBSERVATIONS_KEY))
+    new = [content for content in contents if content not in observations]
     if new:
-        tx.update(concept, attributes={OBSERVATIONS_KEY: [*there, *new]})
+        tx.update(concept, attributes={OBSERVATIONS_KEY: [*items, *new]})
     return new
 
 
@@ -146,8 +146,10 @@ def texts(attributes: Mapping[str, Any], key: str) -> tuple[str, ...]:
 def relate_to_itself(tx: Transaction, ref: str, relation_types: Iterable[str]) -> list[str]:
     """Relate an entity to itself. Returns the types of the new relations."""
     stored = texts(tx.get(ref).attributes, SELF_KEY)
-    known = set(stored)
-    new = [type_name for type_name in dict.fromkeys(relation_types) if type_name not in known]
+    stored_types = set(stored)
+    new = [
+        type_name for type_name in dict.fromkeys(relation_types) if type_name not in stored_types
+    ]
     if new:
         tx.update(ref, attributes={SELF_KEY: [*stored, *new]})
     return new

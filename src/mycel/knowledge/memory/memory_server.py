@@ -138,12 +138,12 @@ class EntityGraph:
                 others = _placeholders_near(tx, end)
                 tx.retire(end, reason="delete_entities")
                 sweep(tx, others)
-            there = [
+            deleted = [
                 name
                 for name in name_list
                 if name in concepts and concepts[name].type != MISSING_ENTITY
             ]
-            return tuple(there), tuple(name for name in name_list if name not in there)
+            return tuple(deleted), tuple(name for name in name_list if name not in deleted)
 
         return self._db.write(work) if name_list else ((), ())
 
@@ -296,9 +296,9 @@ def _unrelate(tx: Transaction, relation: EntityRelation) -> bool:
 
 
 def _unrelate_from_itself(tx: Transaction, concept: Concept, relation_type: str) -> bool:
-    there = texts(concept.attributes, SELF_KEY)
-    rest = [kind for kind in there if kind != relation_type]
-    if rest == list(there):
+    stored = texts(concept.attributes, SELF_KEY)
+    rest = [kind for kind in stored if kind != relation_type]
+    if rest == list(stored):
         return False
     if rest:
         return tx.update(concept, attributes={SELF_KEY: rest})

@@ -54,11 +54,11 @@ def select_arrays(arrays: Arrays, keep: NDArray[np.bool_]) -> Arrays:
 def packed(arrays: Arrays, texts: tuple[list[str], list[str]]) -> bytes:
     """A block of passages; `texts` are the names of actors and episodes by their numbers."""
     arrays, name_lists = dict(arrays), []
-    for key, known in zip(_TEXTS, texts, strict=True):
+    for key, names in zip(_TEXTS, texts, strict=True):
         used, places = np.unique(arrays[key], return_inverse=True)
         nobody = int((used < 0).sum())
         arrays[key] = places - nobody
-        name_lists.append([known[number] for number in used[nobody:].tolist()])
+        name_lists.append([names[number] for number in used[nobody:].tolist()])
     parts = [arrays[key].astype(kind).tobytes() for key, kind in _PARTS.items()]
     parts.append(orjson.dumps(name_lists))
     return _checked(_LENGTHS.pack(*map(len, parts)) + b"".join(parts))
@@ -105,9 +105,9 @@ def joined(blocks: Iterable[bytes], numbers: tuple[Any, Any]) -> Arrays:
     parts = {key: bytearray() for key in _PARTS}
     for block in blocks:
         arrays, texts = unpacked(block)
-        for key, known, number in zip(_TEXTS, texts, numbers, strict=True):
+        for key, names, number in zip(_TEXTS, texts, numbers, strict=True):
             # The last item is for passages without one, whose number is -1.
-            table = np.array([*map(number, known), -1], np.int32)
+            table = np.array([*map(number, names), -1], np.int32)
             arrays[key] = table[arrays[key]]
         for key, value in arrays.items():
             parts[key] += value.data

@@ -123,9 +123,9 @@ class InvertedIndex:
         """Pairs of a hash among these and a passage that has it, as two arrays."""
         low, high = self._ranges(hashes)
         counts = high - low
-        which = np.repeat(np.arange(len(hashes)), counts)
-        steps = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return which, self.items[np.repeat(low, counts) + steps].astype(np.int64)
+        indexes = np.repeat(np.arange(len(hashes)), counts)
+        steps = np.arange(len(indexes)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return indexes, self.items[np.repeat(low, counts) + steps].astype(np.int64)
 
     def _ranges(self, hashes: Hashes) -> tuple[Positions, Positions]:
         low, high = (np.searchsorted(self.hashes, hashes, side) for side in _SIDES)
@@ -252,11 +252,11 @@ class Corpus:
         self, seq: int, rows: Iterable[PassageEntry], removals: Iterable[int], dictionary: PhraseSet
     ) -> Self:
         """The corpus after some passages were added or changed, and others removed."""
-        fresh = PassageSegment.of(PassageColumns(self._shared, rows), dictionary)
+        segment = PassageSegment.of(PassageColumns(self._shared, rows), dictionary)
         alive = self.alive.copy()
-        alive[self.where([*fresh.numbers.tolist(), *removals])] = False
+        alive[self.where([*segment.numbers.tolist(), *removals])] = False
         split = len(self.base)
-        tail = _merged((self.tail, alive[split:]), (fresh, np.ones(len(fresh), bool)))
+        tail = _merged((self.tail, alive[split:]), (segment, np.ones(len(segment), bool)))
         base, alive = self.base, np.append(alive[:split], np.ones(len(tail), bool))
         if len(tail) > max(TAIL_MAX, split // TAIL_SHARE):
             base = _merged((base, alive[:split]), (tail, alive[split:]))
@@ -322,10 +322,10 @@ class Corpus:
             np.where(self.next >= 0, values[..., self.next], 0),
         )
 
-    def _inverse(self, which: str, hashes: Hashes) -> tuple[Positions, Positions]:
-        phrase, place = getattr(self.base, which).of(hashes)
+    def _inverse(self, field: str, hashes: Hashes) -> tuple[Positions, Positions]:
+        phrase, place = getattr(self.base, field).of(hashes)
         if len(self.tail):
-            phrases, places = getattr(self.tail, which).of(hashes)
+            phrases, places = getattr(self.tail, field).of(hashes)
             phrase = np.concatenate((phrase, phrases))
             place = np.concatenate((place, places + len(self.base)))
         keep = self.alive[place]

@@ -118,22 +118,24 @@ class Embeddings:
         Raises:
             ConstraintViolation: it makes vectors of another size.
         """
-        known = {_embedded_vector(*prop) for prop in _with_embed(before)}
-        new = [prop for prop in _with_embed(desired) if _embedded_vector(*prop) not in known]
+        vectors_before = {_embedded_vector(*prop) for prop in _with_embed(before)}
+        new = [
+            prop for prop in _with_embed(desired) if _embedded_vector(*prop) not in vectors_before
+        ]
         if not new:
             return
         with suppress(EmbedderFailed):
             embedder = self._index.get().embedder
-            for owner, declared in new:
-                misfit = declared.type.dimension != embedder.dimensions
-                if misfit and declared.embed_model in (None, embedder.name):
+            for owner, vector in new:
+                misfit = vector.type.dimension != embedder.dimensions
+                if misfit and vector.embed_model in (None, embedder.name):
                     raise ConstraintViolation(
-                        f"{owner}.{declared.name} has {declared.type.dimension} dimensions, and the"
+                        f"{owner}.{vector.name} has {vector.type.dimension} dimensions, and the"
                         f" embedder in use, {embedder.name!r}, makes vectors of"
                         f" {embedder.dimensions}.",
-                        hint=f"Declare {declared.name}: Vector({embedder.dimensions}), choose"
+                        hint=f"Declare {vector.name}: Vector({embedder.dimensions}), choose"
                         " another embedder with `mycel embed use`, or name the model that makes"
-                        f' them: @embed({declared.embed_source}, model="…").',
+                        f' them: @embed({vector.embed_source}, model="…").',
                     )
 
     def misfits(self, schema: Catalog) -> list[str]:
@@ -189,10 +191,10 @@ class Embeddings:
 def _with_embed(schema: Catalog) -> Iterator[tuple[str, Property]]:
     """The properties of nodes with `@embed`, each after the name of its type."""
     for node in schema.nodes.values():
-        for declared in node.properties:
-            if declared.embed_source is not None:
-                yield node.name, declared
+        for prop in node.properties:
+            if prop.embed_source is not None:
+                yield node.name, prop
 
 
-def _embedded_vector(owner: str, declared: Property) -> tuple[str, str, int | None, str | None]:
-    return owner, declared.name, declared.type.dimension, declared.embed_model
+def _embedded_vector(owner: str, prop: Property) -> tuple[str, str, int | None, str | None]:
+    return owner, prop.name, prop.type.dimension, prop.embed_model

@@ -101,10 +101,10 @@ class NoteVectors:
         vectors = rows.reshape(-1, self._model.dimensions)[is_there].astype(np.float32)
         if not len(vectors):
             return places[is_there], np.zeros(0, np.float32)
-        (asked,) = self._model.embed_pieces(
+        (question_vector,) = self._model.embed_pieces(
             [np.array(shipped_model().token_ids(question), np.int64)]
         )
-        cosines = np.einsum("ij,j->i", vectors, asked)
+        cosines = np.einsum("ij,j->i", vectors, question_vector)
         cosines /= np.maximum(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)), 1e-9)
         return places[is_there], CALIBRATION.shares(cosines)
 

@@ -505,8 +505,8 @@ class PassageIndex:
         again = set(others[corpus.mention_counts(others) > 0].tolist())
         for some in phrases:
             new |= {hash_: phrase for hash_, phrase in some.items() if hash_ in again}
-        known = np.fromiter(new, np.uint32)
-        for hash_ in known[np.isin(known, corpus.dictionary)].tolist():
+        hashes = np.fromiter(new, np.uint32)
+        for hash_ in hashes[np.isin(hashes, corpus.dictionary)].tolist():
             del new[hash_]
         return new
 
@@ -598,9 +598,9 @@ class PassageIndex:
                 self._touched = None if corpus is None else set()
 
 
-def _without(numbers: array[int], known: Positions) -> Positions:
+def _without(numbers: array[int], excluded: Positions) -> Positions:
     """The unknown ones among these numbers, in order."""
-    return np.setdiff1d(np.frombuffer(numbers, np.int64), known)
+    return np.setdiff1d(np.frombuffer(numbers, np.int64), excluded)
 
 
 def _pieces(packed: bytes) -> NDArray[np.uint16]:

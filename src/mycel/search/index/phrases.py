@@ -144,8 +144,8 @@ class PhraseSet:
     def _longest(self, row: NDArray[np.int64]) -> tuple[NDArray[np.int8], Hashes]:
         """The length of the longest phrase that begins at each piece, and its hash."""
         count = len(row)
-        known = len(self._vocabulary.continues)
-        is_known = row < known
+        vocabulary_size = len(self._vocabulary.continues)
+        is_known = row < vocabulary_size
         pieces = np.where(is_known, row, 0)
         begins = is_known & ~self._vocabulary.continues[pieces]
         ends = np.append(begins[1:] | ~is_known[1:], True)

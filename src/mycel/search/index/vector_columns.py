@@ -77,8 +77,8 @@ class VectorColumns:
             return
         column = self._column(of)
         with self._store.reading() as reader:
-            known = self._matrices.get((column, of.dimension))
-            changed = None if known is None else passages.changed_since(reader, known.seq)
+            matrix = self._matrices.get((column, of.dimension))
+            changed = None if matrix is None else passages.changed_since(reader, matrix.seq)
             missing = [
                 source_row.element
                 for source_row in property_vectors.missing(reader, column, changed)
@@ -100,15 +100,15 @@ class VectorColumns:
         column = self._column(of)
         with self._lock:
             seq = passages.last_entry(reader)
-            known = self._matrices.get((column, of.dimension))
-            if known is not None and known.seq == seq:
-                return known
-            changed = None if known is None else passages.changed_since(reader, known.seq)
+            current = self._matrices.get((column, of.dimension))
+            if current is not None and current.seq == seq:
+                return current
+            changed = None if current is None else passages.changed_since(reader, current.seq)
             vectors = self._read_vectors(reader, of, column, changed)
-            if known is None or changed is None:
+            if current is None or changed is None:
                 matrix = built(seq, of.dimension, vectors)
             else:
-                matrix = known.changed(seq, changed, vectors)
+                matrix = current.changed(seq, changed, vectors)
             self._matrices[column, of.dimension] = matrix
             return matrix
 
@@ -140,11 +140,11 @@ class VectorColumns:
     def misfits(self) -> list[str]:
         """Sentences about properties with `@embed` of another size than the embedder makes."""
         with self._store.reading() as reader:
-            declared = list(_embedded(reader))
+            embedded = list(_embedded(reader))
         embedder = self._passages().embedder
         return [
             f"{_misfit(prop, embedder)} {_way_out(prop, embedder)}"
-            for prop in declared
+            for prop in embedded
             if prop.model in (None, embedder.name) and prop.dimension != embedder.dimensions
         ]
 
@@ -247,46 +247,46 @@ def vector_property(
         ConstraintViolation: the type has no such property, or it is no vector.
     """
     number = reader.type_number(type_name)
-    declared = declaration(summary.definition(reader, CONCEPT_TYPE_NUMBER, type_name))
-    if declared is None and dimension is not None:
+    node_type = declaration(summary.definition(reader, CONCEPT_TYPE_NUMBER, type_name))
+    if node_type is None and dimension is not None:
         label = f"{type_name}.{name}"
         return VectorProperty(number, label, name, dimension, None, None, is_declared=False)
-    properties = declared.properties if isinstance(declared, NodeType) else ()
+    properties = node_type.properties if isinstance(node_type, NodeType) else ()
     vectors = [property_.name for property_ in properties if property_.type.scalar == "Vector"]
     property_ = next((property_ for property_ in properties if property_.name == name), None)
     if property_ is not None and name in vectors:
         return _property(number, type_name, property_)
     if property_ is not None:
-        what = f"{type_name}.{name} is {property_.type}, and no vector."
+        problem = f"{type_name}.{name} is {property_.type}, and no vector."
     else:
-        what = f"{type_name} declares no property {shorten(name)!r}."
+        problem = f"{type_name} declares no property {shorten(name)!r}."
     hint = did_you_mean(name, vectors) or (
         f"Its vectors are {', '.join(vectors)}."
         if vectors
         else f"Declare one in a schema: node {type_name} {{ embedding: Vector(128)? }}."
     )
-    raise ConstraintViolation(what, hint=hint)
+    raise ConstraintViolation(problem, hint=hint)
 
 
 def _embedded(reader: Reader) -> Iterator[VectorProperty]:
     """All properties with `@embed`."""
     for attributes in vocabulary.definitions_with(reader, PG):
-        declared = declaration(attributes)
-        if isinstance(declared, NodeType):
-            number = reader.find_type(declared.kip_name)
-            for property_ in declared.properties:
+        node_type = declaration(attributes)
+        if isinstance(node_type, NodeType):
+            number = reader.find_type(node_type.kip_name)
+            for property_ in node_type.properties:
                 if number is not None and property_.embed_source is not None:
-                    yield _property(number, declared.kip_name, property_)
+                    yield _property(number, node_type.kip_name, property_)
 
 
-def _property(number: int, type_name: str, declared: Property) -> VectorProperty:
+def _property(number: int, type_name: str, prop: Property) -> VectorProperty:
     return VectorProperty(
         number,
-        f"{type_name}.{declared.name}",
-        declared.name,
-        declared.type.dimension or 0,
-        declared.embed_source,
-        declared.embed_model,
+        f"{type_name}.{prop.name}",
+        prop.name,
+        prop.type.dimension or 0,
+        prop.embed_source,
+        prop.embed_model,
     )
 
 
