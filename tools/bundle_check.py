@@ -1,7 +1,7 @@
 """Checks the plugins with the clients' own tools, in an empty home folder: `make bundlecheck`.
 
-The tools are npm packages: @anthropic-ai/claude-code, @anthropic-ai/mcpb and @openai/codex. One
-that is not on the PATH is left out, and said.
+The tools are npm packages: @anthropic-ai/claude-code, @anthropic-ai/mcpb and @openai/codex. A tool
+that is not on the PATH is left out, with a message.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def errors_page() -> str:
 
 
 def mcp_page() -> str:
-    """The whole of docs/mcp.md: its text up to the mark, and what the server offers below it."""
+    """The whole of docs/mcp.md: its text up to the mark, and the tools of the server below it."""
     return _completed("mcp.md", _mcp_parts())
 
 

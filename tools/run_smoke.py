@@ -1,7 +1,6 @@
-"""Starts what `make run` starts, on a graph of its own, asks it something and stops it.
+"""Starts the server of `make run` on a graph of its own, sends a request and stops it.
 
-Shows what no test of a module can: that the target works, tells when it is ready and where, and
-ends when it is told to.
+It checks that the target works, reports its address when it is ready, and ends on a signal.
 """
 
 import json
@@ -21,7 +20,7 @@ QUESTION = {"command": 'FIND(?t.name) WHERE { ?t {type: "$ConceptType"} } LIMIT 
 
 
 def events(process: subprocess.Popen[str]) -> dict[str, dict[str, Any]]:
-    """What it says until it is ready, by the name of the event; anything else is shown."""
+    """The events until the server is ready, by name; other output is shown."""
     said: dict[str, dict[str, Any]] = {}
     for line in process.stdout or ():
         if line.startswith("{"):

@@ -3,9 +3,9 @@
     python tools/static_model.py FOLDER
 
 FOLDER holds `model.safetensors` and `tokenizer.json` of minishlab/potion-base-8M (MIT). Its vectors
-come from a principal component analysis, so the first half of their dimensions carries most of what
-they say. Each vector is cut to 128 dimensions and stored as bytes with a scale of its own: 3.8 MB
-instead of 30. The same input gives the same file, byte for byte.
+come from a principal component analysis, so the first half of their dimensions carries most of the
+information. Each vector is cut to 128 dimensions and stored as bytes with a scale of its own: 3.8
+MB instead of 30. The same input gives the same file, byte for byte.
 """
 
 import hashlib

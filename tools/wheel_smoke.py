@@ -1,7 +1,7 @@
 """Builds the wheel, installs it alone into a throw-away environment and runs it there.
 
-Shows what the tests cannot, because they run from the source tree with every development tool
-installed: that the wheel holds all it needs and that the declared dependencies suffice.
+This checks that the wheel is complete, and that the declared dependencies suffice. The tests
+cannot, because they run from the source tree with every development tool installed.
 """
 
 import os

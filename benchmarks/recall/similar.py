@@ -1,4 +1,4 @@
-"""Warnings about new notes that say what another note says.
+"""Warnings about new notes that repeat another note.
 
 The notes of `notes/*.jsonl` say different things, so each warning about one of them is a false
 alarm. `repeated.jsonl` has notes that repeat some of them in other words, by code base and id.

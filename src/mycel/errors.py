@@ -1,4 +1,4 @@
-"""Every error Mycel raises: its code, its name, what happened, and what to do next.
+"""Every error that Mycel raises: its code, its name, the cause, and the next step.
 
 The reader of an error is often a model that will retry, so each error has a hint. KIP errors have
 the codes and names of KIP Appendix 4; errors of the store have their own names and the nearest KIP

@@ -33,7 +33,7 @@ OWNER_BYTES_MAX: Final = 1 << 16
 """The maximum number of bytes of a file that names the folder of a workspace."""
 
 GLOBAL: Final = "global"
-"""The workspace for what concerns every project."""
+"""The workspace for matters of all projects."""
 
 _INODE_BYTES_MAX: Final = 100
 _SUFFIX = ".folder"

@@ -10,8 +10,8 @@ that:
    arguments, its environment and its folder to that process, and from then on only passes signals
    on and waits for the exit status, which becomes its own.
 3. The process forks. The child takes over what was handed to it and runs the module as
-   `python -m` does; it shares no state with other children. When whoever started it is killed, so
-   is the child.
+   `python -m` does; it shares no state with other children. If the process that runs the words is
+   killed, the child is killed too.
 
 Commands on a terminal start so, too. Tests of the start itself (closed streams, encodings, a folder
 that is gone) use `sys.executable`.

@@ -254,7 +254,7 @@ def _holds(part: Any, codes: set[int], character: str) -> bool:
 
 
 class HostileTexts:
-    """Texts on which a pattern may take long: beginnings of it, what it repeats, and an end."""
+    """Texts on which a pattern may take long: a beginning, many repetitions, and an end."""
 
     def __init__(self, steps: Steps, seed: int) -> None:
         self._random = random.Random(seed)

@@ -1,9 +1,9 @@
-"""What the processes of these tests do.
+"""The work of the processes of these tests.
 
     python -m tests.concurrency.worker <task> <path> <argument> …
 
-A worker says `ready`, waits for a line, and works; everything it prints from then on was
-acknowledged to it.
+A worker says `ready`, waits for a line, and works; everything that it prints from then on is a
+write that was acknowledged.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 python -m tests.faults.sleeping <folder> <n> <n> …
 
-Prints a JSON object for each N: whether the child was killed, what `verify` found after the next
-cycle, and the state that it left.
+Prints a JSON object for each N: if the child was killed, the problems that `verify` found after the
+next cycle, and the state after it.
 """
 
 from __future__ import annotations

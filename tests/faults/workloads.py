@@ -266,7 +266,7 @@ def _ships(db: mycel.Graph) -> None:
 
 
 def _count_vessels(db: mycel.Graph) -> int:
-    """The schema, every ship with what it says, and where it goes, either old or new."""
+    """The schema, and every ship with its attributes and its destination, all old or all new."""
     if set(db.schema.catalog.nodes) == {"Ship", "Port"}:
         for n in range(SHIPS):
             ship = db.get_concept("Ship", f"ship {n}")

@@ -1,11 +1,11 @@
 """Strategies for KIP: small graphs, and commands that find something in them.
 
-Everything is drawn from a few types, predicates, names, keys and values, so that commands meet what
-is there, variables meet across clauses, and values of different kinds meet in comparisons.
+Everything is drawn from a few types, predicates, names, keys and values, so that commands match
+existing elements, clauses share variables, and comparisons have values of different kinds.
 
-A block is drawn with its scope in hand: patterns first, then OPTIONAL, NOT and FILTER over the
-variables that are visible there. So commands are answered, not refused; `faulty_finds` is for the
-refusals, and has exactly one fault in each command, so that there is one right error.
+A block is drawn with its scope: patterns first, then OPTIONAL, NOT and FILTER over visible
+variables. So commands are answered, and not refused. `faulty_finds` draws commands to refuse, each
+with exactly one fault, so that only one error is right.
 """
 
 from __future__ import annotations
@@ -308,7 +308,7 @@ PREDICATE_VARIABLE = "p"
 
 
 class _Scope:
-    """What is drawn so far: parameters of the command, and the variables that are visible."""
+    """The parameters and the visible variables that were drawn so far."""
 
     def __init__(
         self, draw: st.DrawFn, visible: set[str] | None = None, outer: _Scope | None = None
@@ -566,7 +566,7 @@ def _is_sortable(expression: ast.Expression) -> bool:
 
 
 def _is_whole_object(expression: ast.Expression) -> bool:
-    """Whether it may be a whole element, whose order is each engine's own."""
+    """True if the value may be a whole element, whose order differs between engines."""
     return (
         isinstance(expression, ast.Path)
         and expression.fields == ()
@@ -678,7 +678,7 @@ def _expected_version(scope: _Scope) -> ast.Number | None:
 
 
 def _target(scope: _Scope, handles: list[str], depth: int = 1) -> ast.Endpoint:
-    """What a link that is written ends at: mostly something that is there."""
+    """An end of a written link, mostly an existing element."""
     kind = scope.draw(st.integers(0, 9))
     if handles and kind < 5:
         return ast.Variable(scope.one_of(*handles))

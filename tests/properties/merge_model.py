@@ -6,7 +6,7 @@ mirrors the writes of one graph. `predict` says what a merge of two branches of 
 
 - the content of every element that nobody has to be asked about,
 - the questions that have to be asked, each by its kind and element,
-- the elements that the answers concern (`open`), about which nothing else is said.
+- the elements that the answers concern (`open`), about which the prediction says nothing else.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Element:
 
 @dataclass
 class Branch:
-    """The elements of one branch, and what it remembers of those that are gone."""
+    """The elements of one branch, and records of removed ones."""
 
     elements: dict[int, Element] = field(default_factory=dict)
     tombstones: dict[Key, int] = field(default_factory=dict)
@@ -392,7 +392,7 @@ class _Merge:
                 self.open |= some
 
     def _spread(self) -> None:
-        """What refers to an element that answers concern is concerned too."""
+        """Add the elements that refer to an element whose outcome depends on answers."""
         for side in (self.base, self.ours, self.theirs, self.result):
             self.open |= side.about(self.open & side.elements.keys())
 

@@ -264,12 +264,12 @@ class Side:
         return {each for text in stored for each in re.findall("§[0-9]+§", text)}
 
     def check(self) -> None:
-        """The file is sound, and has nothing of what was purged."""
+        """Check that the file is sound, and has no purged text."""
         assert not self.db.verify(replay=True).problems
         self.check_secrets()
 
     def check_secrets(self) -> None:
-        """The database of the branch has no a text that was purged here, or in what was merged."""
+        """Check that the database has no text that was purged on this branch or a merged one."""
         content = stored_bytes(self.db.path)
         left = [each for each in sorted(self.secrets) if each.encode() in content]
         assert left == [], (self.db.path, left)
@@ -343,7 +343,7 @@ class Story:
         return self._now
 
     def fork(self) -> None:
-        """All branches have what main has, and the models begin anew."""
+        """Give all branches the content of main, and begin new models."""
         main = self.sides["main"]
         for side in self.sides.values():
             side.model = main.model.fork()

@@ -1,6 +1,6 @@
 """Strategies for schemas that keep every rule of the language.
 
-`schema_trees()` makes trees, `schema_texts()` their texts and `catalogs()` what they mean. A name
+`schema_trees()` makes trees, `schema_texts()` their texts and `catalogs()` their catalogs. A name
 of a property has one type throughout a schema, so nodes and interfaces never disagree.
 """
 
@@ -68,12 +68,12 @@ _DEFAULTS["I32"] = _DEFAULTS["I64"] = st.integers(-9, 9).map(
 
 
 def is_scalar(type_: PropertyType) -> bool:
-    """Whether it is neither a list nor a blob nor a vector."""
+    """True if the type is neither a list nor a blob nor a vector."""
     return type_.scalar not in ("Blob", "Vector") and not type_.is_list
 
 
 def is_plain(type_: PropertyType, *names: str) -> bool:
-    """Whether it is one of these scalars, and no list."""
+    """True if the type is one of these scalars, and no list."""
     is_other = type_.is_list or type_.enum_values is not None
     return not is_other and type_.scalar in names
 

@@ -1,8 +1,8 @@
-"""A reference for KIP: every rule as plainly as it can be said, over plain Python objects.
+"""A reference for KIP: every rule in its plainest form, over plain Python objects.
 
-It is slow on purpose. Run the same commands on it and on an engine: what differs is a mistake of
-one of the two. `ReferenceNexus` answers everything but `DESCRIBE PRIMER`, `SEARCH`, `EXPLAIN` and
-`AS OF`, and takes any number of hops and rows as long as you have patience.
+It is slow on purpose. Run the same commands on it and on an engine: each difference is a mistake of
+one of the two. `ReferenceNexus` answers everything except `DESCRIBE PRIMER`, `SEARCH`, `EXPLAIN`
+and `AS OF`, and has no limits of hops and rows.
 
 Modules, in the order in which a command uses them:
 

@@ -74,5 +74,5 @@ def _joined(rows: list[Row], others: list[Row]) -> list[Row]:
 
 
 def _padded(row: Row, block: ast.Block) -> Row:
-    """The row, with null for what the block could have bound and did not."""
+    """The row, with null for variables that the block did not bind."""
     return dict.fromkeys(bound_by(block)) | row

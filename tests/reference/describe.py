@@ -1,4 +1,4 @@
-"""DESCRIBE: what the graph says about its own vocabulary (KIP §5.1)."""
+"""DESCRIBE: the vocabulary of the graph (KIP §5.1)."""
 
 from __future__ import annotations
 

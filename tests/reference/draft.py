@@ -30,7 +30,7 @@ META_TYPES = (CONCEPT_TYPE, PROPOSITION_TYPE)
 
 
 class Draft:
-    """A copy of a graph, and what the writer should know about what was done to it."""
+    """A copy of a graph that is being written, with counts of its changes."""
 
     def __init__(self, graph: Graph, *, actor: str, time_us: int) -> None:
         self.graph = graph.copy()
@@ -71,7 +71,7 @@ class Draft:
         metadata: JsonObject,
         weight: float | None = None,
     ) -> int:
-        """Create a link, or merge keys into the one that is there."""
+        """Create a link, or merge keys into the existing one."""
         check_predicate(predicate, self.graph)
         self.check_not_self(subject, object_)
         found = self.graph.link(subject, predicate, object_)
@@ -140,7 +140,7 @@ class Draft:
         return True
 
     def move(self, number: int, subject: int, object_: int) -> None:
-        """Give a link other ends. It stays what it is, number included."""
+        """Give a link other ends. It keeps its number and everything else."""
         before = self.graph.elements[number]
         if isinstance(before, Link):
             after = replace(before, subject=subject, object=object_, version=before.version + 1)

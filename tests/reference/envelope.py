@@ -22,7 +22,7 @@ class Nexus(Protocol):
 
 
 class _Command(NamedTuple):
-    """One command of a request: its tree, or what is wrong with it."""
+    """One command of a request: its tree, or its error."""
 
     tree: ast.Command | MycelError
     parameters: Mapping[str, Any]
@@ -79,7 +79,7 @@ def _answer(nexus: Nexus, command: _Command) -> JsonObject:
 
 
 def _arguments(request: Any) -> tuple[Any, bool]:
-    """The arguments of a function call, or a plain request; and whether the function only reads."""
+    """The arguments of a function call, or a plain request; and True if the function only reads."""
     call = request.get("function", request) if isinstance(request, Mapping) else request
     if not isinstance(call, Mapping) or "arguments" not in call:
         return call, False
@@ -94,7 +94,7 @@ def _arguments(request: Any) -> tuple[Any, bool]:
 
 
 def _read(request: Any) -> tuple[list[_Command], bool, bool]:
-    """The commands of a request, whether they are a batch, and whether it is a dry run."""
+    """The commands of a request, True if they are a batch, and True for a dry run."""
     if not isinstance(request, Mapping):
         raise InvalidSyntax("A request is an object.")
     command, commands = request.get("command"), request.get("commands")

@@ -72,7 +72,7 @@ def _attributes(element: Element) -> ast.Literal | None:
 
 
 def _metadata(element: Element) -> ast.Literal | None:
-    """The metadata, without what only an engine writes."""
+    """The metadata, without keys that only an engine writes."""
     metadata = own_metadata(element.metadata)
     return ast.Literal(metadata) if metadata else None
 

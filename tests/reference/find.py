@@ -19,7 +19,7 @@ from tests.reference.scopes import bound_by, check_path, check_where, predicate_
 
 
 class Answer(NamedTuple):
-    """One row of the result: what FIND asked for, and what ORDER BY looks at."""
+    """One row of the result: the values of FIND, and those of ORDER BY."""
 
     values: list[Any]
     keys: list[Any]

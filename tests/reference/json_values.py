@@ -79,7 +79,10 @@ _RANKS = ("boolean", "number", "string", "array", "object", "element")
 
 
 def order(value: Any) -> tuple[int, Any]:
-    """The key by which ORDER BY sorts what is not null. Python compares strings by code points."""
+    """The key by which ORDER BY sorts values that are not null.
+
+    Python compares strings by code points.
+    """
     rank = _RANKS.index(kind(value))
     match value:
         case list() | dict():

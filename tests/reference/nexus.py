@@ -80,10 +80,10 @@ class ReferenceNexus:
         return envelope.respond(self, request, readonly=readonly)
 
     def state(self) -> dict[tuple[Any, ...], JsonObject]:
-        """All elements by what identifies them: (type, name), or (subject, predicate, object).
+        """All elements by their identities: (type, name), or (subject, predicate, object).
 
         Each with its attributes, metadata and version. Two engines that ran the same commands
-        have the same state, whatever ids they gave out.
+        have the same state, even if their ids differ.
         """
         return self.graph.state()
 

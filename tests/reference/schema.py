@@ -20,7 +20,7 @@ JSON_TYPES = {"string", "number", "integer", "boolean", "array", "object", "null
 
 
 def declared(element: Element, graph: Graph) -> Iterator[tuple[str, JsonObject]]:
-    """The attributes that the element's type declares, with what it says about each."""
+    """The attributes that the element's type declares, each with its declaration."""
     if not isinstance(element, Concept):
         return
     definition = graph.concept(CONCEPT_TYPE, element.type)
@@ -87,7 +87,7 @@ def name_of(element: Element) -> str:
 
 
 def is_strict(element: Element, graph: Graph) -> bool:
-    """True if the type insists on what it requires, instead of recommending it."""
+    """True if an instance without a required attribute is refused, and not only warned about."""
     if not isinstance(element, Concept):
         return False
     definition = graph.concept(CONCEPT_TYPE, element.type)

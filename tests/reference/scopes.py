@@ -137,7 +137,7 @@ def paths_in(condition: ast.Condition) -> Iterator[ast.Path]:
 
 
 def check_where(where: ast.Block, graph: Graph, parameters: Parameters) -> None:
-    """Refuse what makes no sense whatever the graph holds, and names that it does not define."""
+    """Refuse clauses that are wrong in any graph, and names that this graph does not define."""
     for endpoint in endpoints(where):
         _check_endpoint(endpoint, graph, parameters)
     if both := predicate_variables(where) & element_variables(where):
@@ -211,7 +211,7 @@ def _check_scope(block: ast.Block, outside: set[str], predicates: set[str]) -> N
 
 
 def _check_values(condition: ast.Condition, parameters: Parameters) -> None:
-    """Refuse values of a condition that are wrong whatever they are compared with."""
+    """Refuse values of a condition that are wrong in any comparison."""
     match condition:
         case ast.Conjunction(conditions) | ast.Disjunction(conditions):
             for each in conditions:
@@ -240,7 +240,7 @@ def _value(operand: ast.Operand, parameters: Parameters) -> Any:
 
 
 def check_path(path: ast.Path, visible: set[str], predicates: set[str]) -> None:
-    """Refuse a path on a variable that is not visible, or into what has no such field."""
+    """Refuse a path on a variable that is not visible, or to a field that does not exist."""
     name = path.variable.name
     if name not in visible:
         close = did_you_mean(f"?{name}", [f"?{each}" for each in sorted(visible)])

@@ -132,7 +132,7 @@ def _check_changes(changes: Changes, target: ast.Variable, parameters: Parameter
 
 
 def _check(change: ast.Change | ast.Path, target: ast.Variable, parameters: Parameters) -> None:
-    """Refuse what is wrong whatever the elements are."""
+    """Refuse a command that is wrong for any elements."""
     match change:
         case ast.Arithmetic(_, arguments):
             for argument in arguments:

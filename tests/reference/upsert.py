@@ -40,7 +40,7 @@ def upsert(draft: Draft, capsule: ast.Capsule, parameters: Parameters) -> JsonOb
 
 
 class _Upsert:
-    """One UPSERT: its handles, and what it has touched so far."""
+    """One UPSERT: its handles, and the elements that it has written so far."""
 
     def __init__(self, draft: Draft, statement: ast.Upsert, parameters: Parameters) -> None:
         self.draft = draft

@@ -240,7 +240,7 @@ class Graph(GraphView):
         kept in the journal. A parameter of KIP with one of these names has to be in the dictionary.
 
         Raises:
-            MycelError: with a code, what happened and what to do next. Nothing was written then.
+            MycelError: with a code, the cause and the next step. Nothing was written then.
         """
         if keywords:
             parameters = {**(parameters or {}), **keywords}
@@ -290,7 +290,7 @@ class Graph(GraphView):
         A capsule has at most 64 MiB, and no deadline.
 
         Raises:
-            InvalidSyntax: it is no capsule.
+            InvalidSyntax: the text is no capsule.
         """
         return self.engine.apply_capsule(
             capsule, parameters, readonly=readonly, dry_run=dry_run, message=message
@@ -358,14 +358,14 @@ class Graph(GraphView):
         """Begin a transaction for your own code: `with db.transaction() as tx`.
 
         It is committed at the end of the block, and rolled back if the block raises. Without a
-        `message`, the journal keeps a count of what changed: `add 2 Person; link 1 knows`.
+        `message`, the journal keeps a count of the changes: `add 2 Person; link 1 knows`.
         """
         return self._store.transaction(actor=self._who(actor), message=self._why(message))
 
     def write(
         self, work: Callable[[Transaction], Written], *, actor: str | None = None, message: str = ""
     ) -> Written:
-        """Run a short function as one transaction and return what it returns, once durable.
+        """Run a short function as one transaction; return its result once the writes are durable.
 
         Functions that several threads run at once share one commit.
         """
@@ -568,7 +568,7 @@ class Graph(GraphView):
 
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.
-            NotADatabase, FormatTooNew, DatabaseError: it cannot be opened.
+            NotADatabase, FormatTooNew, DatabaseError: the branch cannot be opened.
         """
         place = branch_place(self._store.path, name)
         if self._reopen is None:

@@ -30,7 +30,7 @@ def check_sees(name: str) -> None:
     """Check that the permission of this thread allows it to see a branch.
 
     Raises:
-        NotFound: it does not; the error is that of a missing branch.
+        NotFound: the thread may not see the branch; the error is that of a missing one.
     """
     if not sees_branch(name):
         raise NotFound(f"The graph has no branch {shorten(repr(name))}.")
@@ -89,9 +89,9 @@ class OpenBranches:
 
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.
-            ConstraintViolation: it is main, or it has commits that main lacks and `unmerged` is
-                False.
-            DatabaseBusy: it is in use.
+            ConstraintViolation: the branch is main, or has commits that main lacks and `unmerged`
+                is False.
+            DatabaseBusy: the branch is in use.
         """
         check_sees(name)
         self._pool.close_unused(name)

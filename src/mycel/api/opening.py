@@ -64,7 +64,7 @@ def open_graph(
     others. `clock_us` and `vfs` are for tests.
 
     Raises:
-        NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
+        NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: the graph cannot be opened.
         InvalidValueType: no embedder has this name.
         InvalidIdentifier, NotFound: there is no such branch or workspace.
         ConstraintViolation: both a path and a workspace are given.

@@ -87,7 +87,7 @@ _PANELS: Final = {
         " the copy.",
         "copy": "Copy the graph to another place, with its whole journal, and verify the copy.",
         "restore": "Replace the graph with a backup, which is verified first.",
-        "sleep": "Run one cycle of upkeep: what is due, duplicates, contradictions.",
+        "sleep": "Run one cycle of upkeep: due elements, duplicates, contradictions.",
         "retention": "Say how long elements are kept, and what becomes of them then; or show the"
         " rules.",
         "tend": "Show the next task of upkeep, or one by its id; or decide a task, and show the"
@@ -100,9 +100,9 @@ _PANELS: Final = {
         "capsule": "Apply, list and export capsules: knowledge as text, in UPSERT statements.",
     },
     "Knowledge": {
-        "note": "Write a note: a text with a title, and relations to what it is about.",
+        "note": "Write a note: a text with a title, and relations to its subjects.",
         "show": "Show a node: its text, its properties, and its relations.",
-        "ls": "List what is directly below a path: nodes, and how many are below each.",
+        "ls": "List the nodes directly below a path, with the number of nodes below each.",
         "bootstrap": "Bring a folder into the graph: files, folders, symbols, sections, and their"
         " relations.",
     },
@@ -111,20 +111,20 @@ _PANELS: Final = {
         " files.",
         "load": "Load rows of JSON Lines, CSV, TSV, Parquet or Arrow: all of them, or none.",
         "export": "Export rows as JSON Lines, or each type as a table: CSV, TSV, Parquet or Arrow.",
-        "import": "Import what other programs remember: conversations, notes, memories.",
+        "import": "Import the memory of other programs: conversations, notes, memories.",
     },
     "Graph": {
         "define": "Define a type of concepts, or a predicate of edges.",
         "concept": "Write, show, archive and retire concepts.",
         "edge": "Add, remove and show edges.",
-        "find": "Find what can be reached from an element, nearest first.",
-        "traverse": "Show what is near an element, nearest first: an edge costs its weight.",
+        "find": "Find the elements that can be reached from an element, nearest first.",
+        "traverse": "Show the elements near an element, nearest first: an edge costs its weight.",
         "search": "Find elements that fit a question or some words, best first.",
         "embed": "Show and choose the model that makes vectors for search, and rebuild them.",
     },
     "Clients": {
         "install": "Connect the clients of this machine to Mycel: server, hooks and a short skill.",
-        "uninstall": "Take back what `mycel install` wrote, and nothing else; graphs stay.",
+        "uninstall": "Remove everything that `mycel install` wrote, and nothing else; graphs stay.",
         "hook": "Answer the hooks of a client: memory that works without being asked for.",
     },
     "Servers": {
@@ -137,9 +137,9 @@ _PANELS: Final = {
         "remote": "Register workspaces that are elsewhere: on a server, or in a file of another"
         " folder.",
         "clone": "Copy a workspace exactly: the same commits, roots and history.",
-        "pull": "Bring a clone up to date with its remote; only what is missing travels.",
-        "push": "Submit what this graph has beyond its remote, commit by commit.",
-        "follow": "Keep a clone up to date: what is committed there comes at once, until Ctrl-C.",
+        "pull": "Bring a clone up to date with its remote; only missing entries are transferred.",
+        "push": "Submit the commits that the remote lacks, one by one.",
+        "follow": "Keep a clone up to date: pull each new commit at once, until Ctrl-C.",
         "key": "Make and show the key with which a server signs the heads of a graph.",
         "witness": "Keep the heads that a remote shows, and fail if its history was rewritten.",
     },
@@ -157,7 +157,7 @@ _PANELS: Final = {
         "proposal": "List, show, accept, reject, comment and withdraw proposed changes.",
         "diff": "Show what differs between two states of the graph.",
         "rollback": "Return the graph, or a part of it, to an earlier state.",
-        "revert": "Take back what one commit changed, and keep what changed since.",
+        "revert": "Undo the changes of one commit, and keep later changes.",
         "history": "List every version of an element, oldest first.",
         "snapshot": "Show all roots of this moment.",
         "prove": "Prove that an element is part of the state, or that there is none with this"

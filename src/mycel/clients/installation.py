@@ -1,4 +1,4 @@
-"""Installs Mycel in the clients of this machine, and removes exactly what was installed.
+"""Installs Mycel in the clients of this machine, and uninstalls it without other changes.
 
 Each client that is found gets the entry of the MCP server for all projects and, if it has them,
 calls of hooks and a skill. First a plan is made, which can be shown. When the plan is written, a

@@ -1,4 +1,4 @@
-"""Views of a graph for people: what the explorer in a browser, in a chat and in a file shows.
+"""Views of a graph for people, which the explorer shows in a browser, in a chat and in a file.
 
 Every view is a plain JSON value, read through the same readers as in every other door. No module
 here uses HTTP or MCP.

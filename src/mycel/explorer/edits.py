@@ -40,7 +40,7 @@ _OBJECT: Final = Argument("object")
 _VERSION: Final = Argument("whole", "The version that is changed", least=0, most=1 << 62)
 _MESSAGE: Final = Argument("text", "Why, for the log", default="")
 _REASON: Final = Argument("text", default="")
-_DRY: Final = Argument("flag", "Only report what would change", default=False)
+_DRY: Final = Argument("flag", "Only report the changes", default=False)
 _LINK: Final = {"source": _NEEDED, "relation": _NEEDED, "target": _NEEDED}
 
 COMMON: Final[Parameters] = {"message": _MESSAGE}

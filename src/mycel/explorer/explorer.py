@@ -81,11 +81,11 @@ _DIRECTION: Final = Argument("text", "Of its links", "both", words=DIRECTIONS)
 _WAY: Final = Argument("text", "Of the links to follow", "out", words=DIRECTIONS)
 _SINCE: Final = Argument("text", "From this moment on")
 _UNTIL: Final = Argument("text", "Up to this moment")
-_FOR_TIME: Final = Argument("text", "Only what holds at this time")
+_FOR_TIME: Final = Argument("text", "Only elements that hold at this time")
 _RELATIONS: Final = Argument("texts", "Only these relation types")
 
 VIEWS: Final[dict[str, View]] = {
-    "about": View("The graph: its size, branch, workspaces, and what may be done", {}),
+    "about": View("The graph: its size, branch, workspaces, and the rights of the caller", {}),
     "suggest": View(
         "Nodes by the beginning of a word in their name or path",
         {
@@ -133,7 +133,7 @@ VIEWS: Final[dict[str, View]] = {
         },
     ),
     "near": View(
-        "Neighbours of a node that are not known yet, and the links among what is shown",
+        "Neighbours of a node that are not shown yet, and the links among all shown nodes",
         {
             "id": ID,
             "limit": integer_parameter("Neighbours", limits.NEIGHBOURS, limits.NEIGHBOURS_MAX),
@@ -220,7 +220,7 @@ VIEWS: Final[dict[str, View]] = {
         details.missing_concepts,
     ),
     "upkeep": View(
-        "The health of the graph: what is stale, contested, duplicate, orphaned or growing",
+        "The health of the graph: stale, contested, duplicate, orphaned and growing elements",
         {"limit": integer_parameter("Findings of each kind", limits.FINDINGS, limits.FINDINGS_MAX)},
         health_view,
     ),
@@ -267,7 +267,7 @@ VIEWS: Final[dict[str, View]] = {
             ),
             "since": _SINCE,
             "until": _UNTIL,
-            "actors": Argument("texts", "Only what one of these wrote", most=limits.AUTHORS_MAX),
+            "actors": Argument("texts", "Only changes of these actors", most=limits.AUTHORS_MAX),
             "limit": integer_parameter(
                 "Nodes, without ids", limits.TOUCHED, limits.GROUP_NODES_MAX
             ),
@@ -385,7 +385,7 @@ class Explorer:
 
         Raises:
             AccessDenied: nothing may be written.
-            MycelError: it cannot be done; nothing was written.
+            MycelError: the write is impossible; nothing was written.
         """
         values = self._checked_write(action, conflicts.ACTIONS[action], arguments)
         with working_for(current_client() or CLIENT):
@@ -399,7 +399,7 @@ class Explorer:
 
         Raises:
             AccessDenied: nothing may be written.
-            MycelError: it cannot be done; nothing was written.
+            MycelError: the write is impossible; nothing was written.
         """
         values = self._checked_write(action, saved.ACTIONS[action], arguments)
         views, id_ = self.db.saved_views, values["id"]

@@ -43,7 +43,7 @@ class Scene:
         """The number of the element that a URI or id names.
 
         Raises:
-            InvalidId: it is neither.
+            InvalidId: the text is neither a URI nor an id.
             NotFound: this state has no such element.
         """
         uri = self.knowledge.uri(text)

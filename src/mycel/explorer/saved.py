@@ -43,7 +43,7 @@ _VIEW: Final[Parameters] = {
     "span": Argument("object"),
     "selected": _TEXT,
     "at": integer_parameter("A position", None, 1 << 62, 0),
-    "holds": Argument("text", "Only what holds at this time", default="", most=40),
+    "holds": Argument("text", "Only elements that hold at this time", default="", most=40),
     "table": Argument("flag", default=False),
 }
 _ROUTE: Final[Parameters] = {

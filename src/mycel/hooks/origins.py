@@ -1,4 +1,4 @@
-"""The origin of what a hook shows: who wrote an element, or from where it was imported.
+"""The origins of elements that a hook shows: the author, or the source of an import.
 
 Words count as the user's own if they are by the person whose hook it is, by agents that write
 through the server of that person (`$self`), or by Mycel. All others are shown as quotations:

@@ -87,7 +87,7 @@ def notes_for(
         return Injection(why=f"nothing fits{lack}")
     new_hits = _chosen([hit for hit in fitting if hit.uri not in shown_before])
     if not new_hits:
-        return Injection(why="what fits was shown before")
+        return Injection(why="all notes that fit were shown before")
     nodes = [hit.found for hit in new_hits if isinstance(hit.found, Node)]
     origins = Origins(knowledge, person).of(node.id for node in nodes)
     lines = [_line(hit, node, origins[node.id]) for hit, node in zip(new_hits, nodes, strict=True)]

@@ -1,4 +1,4 @@
-"""The words of a prompt that say what it is about, without those of every request.
+"""The words of a prompt that name its subject, without the words of every request.
 
 Many notes have the words of "Fix the failing tests", but no note would help with it.
 """

@@ -162,7 +162,7 @@ def graph_app(
             *routes(branch_openapi.ENDPOINTS, served),
             *explorer.routes(),
         ],
-        exception_handlers=error_handlers("GET / shows what there is."),
+        exception_handlers=error_handlers("GET / lists the paths."),
         lifespan=lifespan,
     )
     # A path with a trailing slash is another path. There is no redirect: not every client follows

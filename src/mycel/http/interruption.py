@@ -1,7 +1,7 @@
 """Stops work that goes on after its request was answered.
 
-Work asks its job whether to stop (`model.allowance`). A loop that does not ask would go on and use
-a processor, although nobody waits for it any more. `Interruption` raises `WorkStopped` in the
+Work asks its job if it has to stop (`model.allowance`). A loop that does not ask would go on and
+use a processor, although nobody waits for it any more. `Interruption` raises `WorkStopped` in the
 thread, which ends the work as Ctrl-C ends a program: its transaction is rolled back.
 
 The exception is raised only in a thread that computes. A thread that waits for a lock costs

@@ -269,7 +269,7 @@ def _operation(
 
 _INFORMATION: Final = _operation(
     "information",
-    "What this server is, and what it can do",
+    "The server and its abilities",
     "That",
     *(400, 404, 503),
     schema=_ref("Information"),

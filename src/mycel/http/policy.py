@@ -110,7 +110,7 @@ class Token:
         """Take the secret.
 
         Raises:
-            ConstraintViolation: it is too short, or a header cannot carry it.
+            ConstraintViolation: the secret is too short, or a header cannot carry it.
         """
         if len(secret) < TOKEN_CHARACTERS_MIN or not _TOKEN.fullmatch(secret):
             raise ConstraintViolation(

@@ -144,7 +144,7 @@ REMOTE_ENDPOINTS: Final = (
         {
             "from": Argument("text", "A commit, or 0 for the empty graph", required=True),
             "to": Argument("text", "A commit; the head if left out"),
-            "path": Argument("texts", "What is under these URIs alone", (), most=100),
+            "path": Argument("texts", "Only elements under these URIs", (), most=100),
             "cursor": Argument("text", "`next` of the page before", "0"),
             "limit": integer_parameter(
                 "The maximum number of changes", pages.CHANGES_MAX, pages.CHANGES_MAX
@@ -209,15 +209,15 @@ REMOTE_ENDPOINTS: Final = (
             "without": Argument("texts", "Types to leave out", None, most=100),
             "mode": Argument("text", "How", HYBRID, words=MODES),
             "kind": Argument("text", "Only notes, or only code", "any", words=KINDS),
-            "path": Argument("text", "Only what is at or below this URI"),
+            "path": Argument("text", "Only elements at or below this URI"),
             "workspace": Argument("text", "Only nodes of this workspace"),
-            "actor": Argument("text", "Only what this actor created, or wrote last"),
-            "since": Argument("text", "Only what was written last at this time or later"),
-            "until": Argument("text", "Only what was written last before this time"),
+            "actor": Argument("text", "Only elements that this actor created, or wrote last"),
+            "since": Argument("text", "Only elements last written at this time or later"),
+            "until": Argument("text", "Only elements last written before this time"),
             "metadata": Argument("text", "Only with these values: a JSON object"),
-            "near": Argument("text", "Prefer what is close to this node"),
-            "for_time": Argument("text", "Only what holds at this time"),
-            "include_archived": Argument("flag", "What is archived too", False),
+            "near": Argument("text", "Prefer elements close to this node"),
+            "for_time": Argument("text", "Only elements that hold at this time"),
+            "include_archived": Argument("flag", "Also archived elements", False),
         },
     ),
 )

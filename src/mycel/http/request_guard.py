@@ -149,7 +149,7 @@ class RequestGate:
             # The grace period is nearly over. The task ends with this answer.
             if not send.started:
                 await stopping()(scope, receive, send)
-        except Exception as error:  # noqa: BLE001 - The edge: whoever asks gets an answer.
+        except Exception as error:  # noqa: BLE001 - The edge: every caller gets an answer.
             _failures.exception("A request failed with an unexpected error.")
             if not send.started:
                 await refusal(unexpected(error))(scope, receive, send)
@@ -166,7 +166,7 @@ class RequestGate:
         """Check who asks; True if the request needs no token.
 
         Raises:
-            Refused: it is not answered.
+            Refused: the caller may not send this request.
         """
         reached = (scope.get("server") or (None,))[0]
         host = headers.get("host")

@@ -21,7 +21,7 @@ def mistake_in(request: h11.Request) -> tuple[MycelError, int] | None:
     if len(request.target) > TARGET_BYTES_MAX:
         long = ResourceExhausted(
             f"The target of the request is longer than {TARGET_BYTES_MAX} bytes.",
-            hint="Send what is long in the body.",
+            hint="Send long values in the body.",
         )
         return long, 414
     if not request.target.startswith(b"/") and (mistake := _mistake_in_url(request)):

@@ -68,7 +68,7 @@ def resolve(host: str, port: int) -> list[Address]:
     """The addresses that a host means.
 
     Raises:
-        ConstraintViolation: it means none.
+        ConstraintViolation: the host means no address.
     """
     try:
         addresses = socket.getaddrinfo(
@@ -96,7 +96,7 @@ def bind(addresses: Sequence[Address], *, shared: bool = False) -> list[socket.s
 
     Raises:
         ResourceExhausted: the port is taken.
-        AccessDenied: it may not be used.
+        AccessDenied: the port may not be used.
         ConstraintViolation: the host is no address of this machine.
     """
     bound: list[socket.socket] = []

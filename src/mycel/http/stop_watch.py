@@ -3,8 +3,8 @@
 The server ends itself at the end of its grace period (`server`), but only if one of its threads
 gets the interpreter. Code in C may keep the interpreter for long, and then no handler of a signal
 runs. So a small process waits for the signal too: the interpreter writes the number of each signal
-into a pipe at once, whatever runs. If the server still runs when its grace period is over, that
-process kills it. SQLite rolls back the open transaction, as after a crash.
+into a pipe at once, whichever code runs. If the server still runs when its grace period is over,
+that process kills it. SQLite rolls back the open transaction, as after a crash.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def _submission(outcome: Submission) -> EndpointReply:
     """
     if outcome.status == "conflicts":
         raise VersionConflict(
-            "The changes conflict with what others have written; nothing was committed.",
+            "The changes conflict with writes of others; nothing was committed.",
             hint="Read the new state, and submit what is still right with the head as base.",
             data=outcome.to_dict(),
         )

@@ -135,7 +135,7 @@ class Supervisor:
             threading.Thread(target=self._watch_parent, daemon=True).start()
             self._serve(number, self._say_ready)
             status = 0
-        except BaseException:  # noqa: BLE001 - The end of the process, whatever it is.
+        except BaseException:  # noqa: BLE001 - Any end of the process.
             _log.exception("A process of the server failed.")
         finally:
             sys.stdout.flush()

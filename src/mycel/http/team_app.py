@@ -113,9 +113,7 @@ def build_team_app(
             Route(RESOURCE_METADATA, pages.resource_metadata, methods=["GET"]),
             Route(f"{RESOURCE_METADATA}/{{path:path}}", pages.resource_metadata, methods=["GET"]),
         ],
-        exception_handlers=error_handlers(
-            "GET / shows what there is; a workspace is below /ws/NAME."
-        ),
+        exception_handlers=error_handlers("GET / lists the paths; a workspace is below /ws/NAME."),
         lifespan=lifespan,
     )
     site.router.redirect_slashes = False

@@ -70,7 +70,7 @@ class Workers:
         If the caller is cancelled, the work goes on.
 
         Raises:
-            ExecutionTimeout: it was not done at the deadline of the request.
+            ExecutionTimeout: the function has not ended at the deadline of the request.
         """
         return await self._run(job_of(scope), _with_permission(scope, work), _client(scope))
 
@@ -267,7 +267,7 @@ def _late() -> ExecutionTimeout:
     return ExecutionTimeout(
         "There is no answer at the deadline. The command is being stopped; if it is being written,"
         " it may succeed.",
-        hint="Check whether it has happened, or send it again: an identical write changes nothing."
+        hint="Check if it has happened, or send it again: an identical write changes nothing."
         " If it reads, ask for less.",
     )
 

@@ -8,7 +8,7 @@
 - `note_files`     notes of folders of Markdown, and of mem0
 - `claude_mem`     notes of the SQLite file of claude-mem
 - `session_words`  words that correct, decide or ask for nothing
-- `turn_writer`    turns as Events, by their ids, linked to what their conversation mentions
+- `turn_writer`    turns as Events, by their ids, with links to mentioned elements
 - `note_writer`    notes as nodes, linked by their links
 - `run`            a preview, and an import, of any source
 

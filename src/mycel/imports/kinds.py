@@ -100,7 +100,7 @@ def recognise(path: Path, kind: SourceKind | None = None) -> ImportSource:
 
     Raises:
         NotFound: nothing is at the path.
-        ConstraintViolation: it is of no known kind.
+        ConstraintViolation: the source is of no known kind.
     """
     if not path.exists():
         raise NotFound(

@@ -146,7 +146,7 @@ def import_source(
     strict: bool = False,
     progress: ImportProgress = lambda _count: None,
 ) -> ImportResult:
-    """Write what is new in a source. With `strict`, nothing is written if a part cannot be read.
+    """Write the new items of a source. With `strict`, nothing is written if a part is unreadable.
 
     The file of the memory server has an importer of its own (`knowledge.memory.file_import`).
 

@@ -1,7 +1,7 @@
 """Patterns that recognise corrections, decisions and requests, in English and German.
 
 The patterns are conservative. Two commands are the same work if they have the same program and
-first argument, whatever program runs them.
+first argument, even if different programs run them.
 """
 
 from __future__ import annotations

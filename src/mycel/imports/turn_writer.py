@@ -1,7 +1,7 @@
 """Turns as Events in the graph.
 
     concept://shop/conversations/claude-code/3f2a                a conversation: title, times, links
-    concept://shop/conversations/claude-code/3f2a/8c1e           a turn: what was said, by whom
+    concept://shop/conversations/claude-code/3f2a/8c1e           a turn: its words and speaker
 
 The URI of a turn has the ids of its source. So a turn that was written before is found by its name
 and left unchanged, and a turn that was deleted stays deleted, as do all turns of a deleted
@@ -134,7 +134,7 @@ class TurnWriter:
     def _put_conversation(
         self, tx: Transaction, uri: str, turns: Sequence[Turn], number: int | None
     ) -> str:
-        """Write what is new about a conversation, and return its id."""
+        """Write the changed attributes of a conversation, and return its id."""
         before = None if number is None else tx.reader.concept(number)
         attributes = _conversation(turns, before)
         if before is None:

@@ -15,7 +15,7 @@
     node_conflicts   open conflicts of merges at nodes and relations
     bootstrap_stamp  the marks of elements that a bootstrap wrote
     author_marks     what another actor wrote, marked as theirs on a server of many people
-    stale_notes      notes that cite what has changed since
+    stale_notes      notes whose cited files or symbols have changed since
     note_names       titles and paths of notes, from their texts
     node_writer      adds, changes and removes nodes
     node_moves       moves nodes to other URIs

@@ -77,7 +77,7 @@ _Payload = dict[str, Any]
 
 
 class _Answer(NamedTuple):
-    """The answer of a workspace; `state` says whether it was fetched now."""
+    """The answer of a workspace; `state` says if it was fetched now."""
 
     payload: _Payload
     state: str

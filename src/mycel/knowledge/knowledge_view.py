@@ -254,7 +254,7 @@ class KnowledgeView:
         An absolute path below the root, or its `file:///` URI, becomes the path from the root.
 
         Raises:
-            InvalidId: it is none of these, or leads out of its workspace.
+            InvalidId: the text is none of these, or leads out of its workspace.
         """
         if _ID.match(str(ref)):
             return parse(f"kip:{ref}", self.workspace)
@@ -354,7 +354,7 @@ class KnowledgeView:
         """The parts directly below a path of the workspace, by name: concepts and files.
 
         Raises:
-            InvalidId: it is no path, or leads out of its workspace.
+            InvalidId: the text is no path, or leads out of its workspace.
         """
         with self._reading() as reader:
             if path and not _ROOTLESS.fullmatch(path):
@@ -546,8 +546,8 @@ class KnowledgeView:
 
         Raises:
             NotFound: there is no such file.
-            ConstraintViolation: it is no file of this workspace, or outside of its root.
-            ResourceExhausted: it is larger than `bytes_max`.
+            ConstraintViolation: the URI is of no file of this workspace, or outside of its root.
+            ResourceExhausted: the file is larger than `bytes_max`.
         """
         address = self.uri(uri, kind="file")
         if not address.is_file or address.workspace != self.workspace:

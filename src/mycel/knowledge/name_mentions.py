@@ -102,7 +102,7 @@ def _mentioning(
     """The file with its text; None if it has none of the names.
 
     Raises:
-        OSError, ValueError, MycelError: it cannot be read, may not be shown, or is too large.
+        OSError, ValueError, MycelError: the file cannot be read, may not be shown, or is too large.
     """
     file = read_plain(str(root / parse(uri, "").path), FILE_BYTES_MAX)
     if b"\0" in file.data[:1024]:

@@ -72,8 +72,8 @@ def locate(reader: Reader, uri: Uri, *, at_home: bool = False) -> Located:
 
     Raises:
         NotFound: there is no such node; the hint names the closest URIs.
-        AmbiguousName: it is a short name of several nodes.
-        InvalidId: it is a relation.
+        AmbiguousName: the reference is a short name of several nodes.
+        InvalidId: the reference is to a relation.
     """
     node_match = find(reader, uri)
     if node_match is not None and not ids.is_concept(node_match.number):
@@ -100,7 +100,7 @@ def locate_all(reader: Reader, uri: Uri) -> list[Concept]:
     nodes with its last part are meant.
 
     Raises:
-        InvalidId: it is a relation.
+        InvalidId: the reference is to a relation.
     """
     try:
         return [locate(reader, uri).concept]

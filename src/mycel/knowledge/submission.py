@@ -69,8 +69,8 @@ def review(
 
     Raises:
         InvalidSyntax: there is no such action.
-        AccessDenied: the caller may not decide about all that it changes.
-        NotFound, ConstraintViolation: it is not there, or not open.
+        AccessDenied: the caller may not decide about all elements that it changes.
+        NotFound, ConstraintViolation: the proposal does not exist, or is not open.
     """
     proposals = view.db.proposals
     proposal = proposals.get(id_)

@@ -108,7 +108,7 @@ def parse(text: object, workspace: str, *, kind: UriKind = "concept") -> Uri:
     'file://shop/src/a%20b.py'
 
     Raises:
-        InvalidId: it is no URI, or one that leads out of its workspace.
+        InvalidId: the text is no URI, or leads out of its workspace.
     """
     if not isinstance(text, str) or not text.strip():
         raise InvalidId(

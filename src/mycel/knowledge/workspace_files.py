@@ -81,8 +81,8 @@ def read(uri: Uri, root: Path, *, bytes_max: int = RESOURCE_BYTES_MAX) -> Resour
 
     Raises:
         NotFound: there is no such file.
-        ConstraintViolation: it is outside of the root, or no regular file.
-        ResourceExhausted: it is too large.
+        ConstraintViolation: the file is outside of the root, or no regular file.
+        ResourceExhausted: the file is too large.
     """
     try:
         path, inside = path_of(uri, root), Path(os.path.realpath(root))

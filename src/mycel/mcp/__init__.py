@@ -26,7 +26,7 @@ Modules, in the order in which a call passes through them:
     app_view       the explorer's page beside a chat, for clients that show it
     hints          hints that name tools
     node_text      nodes and relations in short lines
-    change_text    what differs between two states, in short lines
+    change_text    differences between two states, in short lines
     type_text      types and relation types in a few lines
     kip_responses  responses of KIP, cut to the size of an answer
     results        the answer to a call, within the limits of clients

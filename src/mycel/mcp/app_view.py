@@ -26,7 +26,7 @@ EXTENSION: Final = "io.modelcontextprotocol/ui"
 MIME_TYPE: Final = "text/html;profile=mcp-app"
 RESOURCE: Final = "ui://mycel/explorer"
 VIEW: Final = "mycel/view"
-"""The key of a result's `_meta` under which the App finds what to show."""
+"""The key of a result's `_meta` under which the App finds its data."""
 NODES_MAX: Final = 100
 """The maximum number of nodes of a result that the App shows at first."""
 

@@ -66,7 +66,7 @@ def check(
 
 
 class _Call(NamedTuple):
-    """The called tool, and whether slips are refused."""
+    """The called tool, and True if slips are refused."""
 
     tool: str
     is_exact: bool

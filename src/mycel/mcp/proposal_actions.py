@@ -39,7 +39,7 @@ def submit_changes(call: ToolCall) -> Answer:
             "This server submits to no other workspace.",
             hint="Leave the name out, to submit to this one.",
         )
-    # Others share it: what a model does not ask for otherwise waits for their review.
+    # Others share the workspace, so by default the changes of a model wait for their review.
     return _submission(
         elsewhere.submit(workspace, changes, on_conflict=policy or "propose", **options)
     )

@@ -371,7 +371,7 @@ def context(call: ToolCall) -> Answer:
 
 
 _Changed = dict[str, list[str]]
-"""URIs by what the call did with them in the active context."""
+"""URIs, by the effect of the call on them in the active context."""
 _CHANGES: Final = {
     "added": "Added",
     "used_again": "Loaded already",

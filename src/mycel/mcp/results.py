@@ -28,7 +28,7 @@ COMPLETE: Final = {"resultType": "complete"}
 TEXT_TOKENS_MAX: Final = TOOL_RESULT_TOKENS_MAX * 3 // 4
 DATA_TOKENS_MAX: Final = TOOL_RESULT_TOKENS_MAX // 5
 CLOSING_TOKENS: Final = 600
-"""Room for the last lines: what was left out, and how to get it."""
+"""Room for the last lines, which name omitted parts and how to get them."""
 
 _REMARK_TOKENS: Final = 12
 """Room for a remark on the missing part of a text."""
@@ -49,7 +49,7 @@ class Undecided(NamedTuple):
     merge: Merge
     personal: frozenset[str]
     is_for_model: bool = True
-    """True until the model was asked and has decided what it could."""
+    """True until the model was asked and has made its decisions."""
 
 
 class Answer(NamedTuple):

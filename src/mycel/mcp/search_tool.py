@@ -286,7 +286,7 @@ def _close_others(call: ToolCall, page: TextPage, hits: Sequence[Hit], limit: in
     ]
     if others := [name for name in dict.fromkeys(names) if name not in uris]:
         listing = ", ".join(shorten(name) for name in others[: limit - len(hits)])
-        page.close(f"Others of this type, the newest first, whatever was asked: {listing}.")
+        page.close(f"Others of this type, the newest first, which need not fit: {listing}.")
 
 
 def _about_name(call: ToolCall, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Types and relation types in a few lines: what an instance needs and has."""
+"""Types and relation types in a few lines: required and present attributes."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def _kept_for_good(call: ToolCall) -> tuple[str, ...]:
         try:
             node = call.state.knowledge.get(uri, content=False)
         except MycelError:
-            continue  # The action itself says what is wrong with the URI.
+            continue  # The action itself raises the error about the URI.
         if is_never(node.metadata.get(RETENTION)):
             warnings.append(f"{node.uri} was to be kept for good (retention: never).")
     return tuple(warnings)

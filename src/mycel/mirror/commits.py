@@ -9,8 +9,8 @@ shows:
     Mycel-Root: 5f0c…            the root of the journal up to it
     Mycel-Actor: ada
 
-Two more trailers tell other graphs what files do not show: the old and new URI of a concept that
-moved, as JSON, and the key of a concept that was purged.
+Two more trailers tell other graphs of changes that files do not show: the old and new URI of a
+concept that moved, as JSON, and the key of a concept that was purged.
 
     Mycel-Moved: ["concept://shop/session","concept://shop/token"]
     Mycel-Purged: 9b1c…

@@ -107,7 +107,8 @@ class Creation(Upkeep):
         if not self.settings.commit and self.position(reader, last or "") is None:
             raise ConstraintViolation(
                 f"The folder {self.folder} is no mirror of this graph.",
-                hint="`mycel mirror join` takes over what its files say. Or name a folder that does"
+                hint="`mycel mirror join` takes over the content of its files. Or name a folder"
+                " that does"
                 " not exist yet.",
             )
 

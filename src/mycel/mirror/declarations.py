@@ -106,7 +106,7 @@ def apply_schema(
     """Apply a schema of edited files, or only check that it can be applied.
 
     Raises:
-        ConstraintViolation: it cannot be applied; nothing was changed.
+        ConstraintViolation: the schema cannot be applied; nothing was changed.
     """
     try:
         if dry_run:
@@ -132,7 +132,7 @@ def _refusal(desired: DesiredSchema, reason: str) -> ConstraintViolation:
     return ConstraintViolation(
         f"The schema of {', '.join(desired.paths[:STEPS_SHOWN])} cannot be applied, so nothing was"
         f" imported:\n  {reason}",
-        hint="`mycel schema show` prints what is in force. Apply a schema that decides it with"
+        hint="`mycel schema show` prints the schema in force. Apply a schema that decides it with"
         " `mycel schema apply`, or correct the files; then import again. Files of types that"
         " shall go need --allow-deletions.",
         data={"paths": list(desired.paths)},

@@ -78,7 +78,7 @@ def read_document(path: str, raw: bytes) -> MirrorDocument:
     """Read the document of a file.
 
     Raises:
-        UnreadableError: it cannot be read; the error names the line.
+        UnreadableError: the file cannot be read; the error names the line.
     """
     return _Reading(path, raw).document()
 

@@ -184,7 +184,7 @@ class _Import:
         """Finish an earlier import.
 
         Raises:
-            ConstraintViolation: it has open conflicts.
+            ConstraintViolation: the earlier import has open conflicts.
         """
         upkeep = self._upkeep
         pending = upkeep.settings.pending

@@ -2,7 +2,7 @@
 
 Four references record its position:
 
-    refs/heads/<branch>             what people see, and may commit edits to
+    refs/heads/<branch>             the branch that people see, and may commit edits to
     refs/mycel/<branch>             the last commit that shows a state of the graph
     refs/mycel/<branch>-incoming    the commit being written; files, index and branch follow
     refs/remotes/<remote>/<branch>  the branch of a remote when it was fetched last;

@@ -143,8 +143,8 @@ class Joining(Upkeep):
                 f"This graph has {number} documents, and the branch {self.settings.branch!r} has"
                 " never had a state of it.",
                 hint="Join with an empty graph (`mycel init` elsewhere), or with a copy of one that"
-                " writes the branch. With --merge, the two are merged: the branch gets what this"
-                " graph has.",
+                " writes the branch. With --merge, the two are merged: the branch gets the"
+                " content of this graph.",
                 data={"documents": own},
             )
         seq = _beginning(reader) if own else reader.head().seq

@@ -83,7 +83,7 @@ def read(graph: Path) -> Settings:
     """The settings of the mirror of a graph.
 
     Raises:
-        NotFound: it has none.
+        NotFound: the graph has no mirror.
         ConstraintViolation: the file is not one of settings.
     """
     path = _file_of(graph)

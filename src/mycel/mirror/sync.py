@@ -374,7 +374,7 @@ class Upkeep(Inspection):
 
 _PURGE_NOTES: Final = (
     "Something was purged. Others who import the commit purge it too.",
-    "Git keeps what it saw, here, in the remote and in clones: their history still has it.",
+    "Git keeps old content, here, in the remote and in clones: their history still has it.",
     "To remove it there, delete the branch everywhere, and begin with a new one.",
 )
 

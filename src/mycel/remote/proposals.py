@@ -27,7 +27,7 @@ class ServerProposals:
         return proposals
 
     def show(self, id_: str) -> dict[str, Any]:
-        """One proposal; an open one also shows what it would change now, and its conflicts."""
+        """One proposal; an open one with its changes to the present state, and its conflicts."""
         return self._client.get_json(
             f"/proposals/{quote(id_, safe='')}", [("branch", self._branch)]
         )

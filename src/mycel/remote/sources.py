@@ -281,7 +281,7 @@ def read_page(content: bytes) -> CopiedPage:
             [tuple(row) for row in payload["transactions"]],
             {seq: (source, target) for seq, source, target in payload["ends"]},
         )
-    except Exception as error:  # noqa: BLE001 - whatever a stranger sends
+    except Exception as error:  # noqa: BLE001 - input of a stranger
         raise _unreadable(error) from None
 
 
@@ -305,7 +305,7 @@ def _read_purges(after: int, page_after: Callable[[int], bytes]) -> Iterator[Pur
                 raise ValueError("next is another position")
         except RemoteFailed:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a stranger sends
+        except Exception as error:  # noqa: BLE001 - input of a stranger
             raise _unreadable(error) from None
         yield from purges
         after = last or after
@@ -317,7 +317,7 @@ def check_continues(
     """Check that the journal of a remote continues a head that it has shown before.
 
     Raises:
-        HistoryRewritten: it does not.
+        HistoryRewritten: the journal does not continue it.
     """
     if head.entries < entries:
         raise HistoryRewritten(
@@ -332,7 +332,7 @@ def check_consistency(proof: ConsistencyProof, entries: int, root: bytes, head: 
     """Check that a journal continues an earlier one with a known root.
 
     Raises:
-        HistoryRewritten: it does not, or the proof is wrong.
+        HistoryRewritten: the journal does not continue it, or the proof is wrong.
     """
     snapshot: Snapshot = proof.snapshot
     if (

@@ -41,7 +41,7 @@ class Witness:
         """Read the file, if it exists.
 
         Raises:
-            InvalidSyntax: it has a line that is no head.
+            InvalidSyntax: the file has a line that is no head.
         """
         self._path: Final = path
         self._url: Final = url
@@ -98,7 +98,7 @@ def read_heads(path: Path) -> list[SeenHead]:
     """The heads in the file of a witness; empty if there is no file.
 
     Raises:
-        InvalidSyntax: it has a line that is no head.
+        InvalidSyntax: the file has a line that is no head.
     """
     try:
         lines = read_bounded(path, FILE_BYTES_MAX).decode().splitlines()

@@ -9,7 +9,7 @@
     beginning  its name begins with the question; the more of the name it is, the higher
     parts      all words of the question are parts of its name; likewise
     words      its text has words of the question: the share of them that it has, times a half to
-               one for its BM25 score beside what the question could reach
+               one for its BM25 score, beside the most that the question could reach
     stems      the same where a word only begins like the last word of the question
 
 A match gives a score between its least and its most, and an element has the best score of its
@@ -76,7 +76,7 @@ def score_words(
     """The scores of elements by number, from the share of terms and the BM25 score of each.
 
     `usual` is the BM25 score of a text of ordinary length that has each term once. A score never
-    depends on what else was found, so a filter changes no score.
+    depends on other hits, so a filter changes no score.
     """
     return {
         number: MATCH_SCORES[match].score(

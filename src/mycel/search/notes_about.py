@@ -1,8 +1,8 @@
 """Notes about nodes that a question names, or about code that fits it.
 
 "What should I know before I change src/cart.py?": notes with a link `about` to that file belong
-into the answer, whatever their words are. A name is a URI, a path, an identifier in the question,
-or the whole question.
+into the answer, even without words of the question. A name is a URI, a path, an identifier in the
+question, or the whole question.
 
 "Why are two carts made one?" finds the symbol `mergeCarts`. A note about this symbol or its file is
 more likely to answer the question than another note that fits equally well.

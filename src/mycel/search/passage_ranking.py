@@ -155,12 +155,12 @@ class PassageRanking:
 
     @cached_property
     def _code(self) -> list[RankedPassage]:
-        """The files and symbols that fit best, whatever the filters are."""
+        """The files and symbols that fit best, without regard to filters."""
         return rank(self._evidence, self._evidence.corpus.is_code, CODE_RANKED)
 
     @cached_property
     def _notes_of_code(self) -> dict[int, tuple[int, float]]:
-        """The notes about code that fits the question, whatever the filters are."""
+        """The notes about code that fits the question, without regard to filters."""
         evidence, is_code = self._evidence, self._evidence.corpus.is_code
         if self._mode == SEMANTIC or len(evidence.terms) <= LOOKUP_TERMS_MAX or not is_code.any():
             return {}

@@ -1,9 +1,9 @@
-"""Every weight of a search, in one module. `docs/search.md` says what each of them does.
+"""Every weight of a search, in one module. `docs/search.md` explains each of them.
 
     MATCH_SCORES      the scores of names and words, in every mode; BM25 in the mode "keyword"
     EVIDENCE_WEIGHTS  the weights of evidence in the modes "hybrid" and "semantic"; BM25 in "hybrid"
     BM25_COLUMNS      the weights of titles and bodies inside of BM25
-    …_FACTOR          factors of scores: tests, what is outdated
+    …_FACTOR          factors of scores: tests, outdated elements
     GOOD, FAIR        the scores that give the second section of an answer its places
 
 To make BM25 count more or less in the default search, change the row "words" of `EVIDENCE_WEIGHTS`.

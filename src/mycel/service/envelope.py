@@ -1,9 +1,9 @@
 """Requests and responses of KIP (§6), for one command or a batch. No exception is raised.
 
 A request is an object with `command` or `commands`, `parameters`, `dry_run` and `message`, the
-reason that the journal keeps of what the commands write; or a function call
-(§6.1) with such an object as its arguments. A response is `{result, next_cursor?, warnings?}` or
-`{error}`. A batch answers with an array of responses:
+reason that the journal keeps for writes of the commands; or a function call (§6.1) with such an
+object as its arguments. A response is `{result, next_cursor?, warnings?}` or `{error}`. A batch
+answers with an array of responses:
 
 - commands run in order, each as a transaction; consecutive ones that write share one commit;
 - a command that writes and fails ends the batch, since later commands may rely on it;
@@ -133,7 +133,7 @@ class _Request(NamedTuple):
 
 
 def respond(executor: Stage, request: Mapping[str, Any], *, readonly: bool) -> Response:
-    """Answer a request, whatever it is.
+    """Answer any request, valid or not.
 
     A result may be a `Result`, whose cells are not decoded yet.
     """

@@ -35,7 +35,7 @@ def back_up_folder(
 
     Raises:
         ConstraintViolation: the target is the folder itself, or in it.
-        MycelError: see `Graph.backup`; what was copied before stays.
+        MycelError: see `Graph.backup`; earlier copies stay.
     """
     if target.resolve().is_relative_to(folder.path):
         raise ConstraintViolation(
@@ -54,7 +54,7 @@ def restore_folder(source: Path, target: Path, *, force: bool = False) -> Iterat
     """Restore a folder of workspaces from a backup: all of it, or nothing.
 
     With `force` an existing folder is kept under another name. Its keys are taken over, and so are
-    its records if they can be read: what was revoked since the backup stays so. Every graph is
+    its records if they can be read: tokens revoked since the backup stay revoked. Every graph is
     verified before the folder gets its name.
 
     Raises:

@@ -107,7 +107,7 @@ def read_settings(path: Path) -> OAuthSettings:
     """The settings in a TOML file.
 
     Raises:
-        InvalidSyntax, ConstraintViolation: it is no such file, or trusts something unsafe.
+        InvalidSyntax, ConstraintViolation: the file has another form, or trusts an unsafe address.
     """
     try:
         content = tomllib.loads(read_bounded(path, SETTINGS_BYTES_MAX).decode())

@@ -35,7 +35,7 @@ from mycel.store.write.transaction import Transaction
 
 
 class PassOn:
-    """Writes what a transaction of a copy has changed to the graph of the copy."""
+    """Writes the changes of a transaction of a copy to the graph of the copy."""
 
     in_bulk = True
 
@@ -156,6 +156,6 @@ def _unseen(element: Element) -> AccessDenied:
             hint="Its scopes do not cover it.",
         )
     return AccessDenied(
-        "The token may not link to what it may not read.",
+        "The token may not link to elements that it may not read.",
         hint="Both ends of a link have to be inside the paths that it may read.",
     )

@@ -141,7 +141,7 @@ class ScopedCopy:
         """Bring the copy to the last commit of its graph.
 
         Raises:
-            InternalError: it cannot follow, and has to be opened again.
+            InternalError: the copy cannot follow, and has to be opened again.
         """
         if not self.is_outdated and not self._follower.is_behind():
             return

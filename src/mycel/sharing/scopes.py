@@ -1,4 +1,4 @@
-"""Scopes: what a token may do, where.
+"""Scopes: the rights of a token, each at a path.
 
     ACTION:PATH[@BRANCH]
 

@@ -38,7 +38,7 @@ class WorkspaceFolder:
         """Take the folder.
 
         Raises:
-            NotADatabase: it is no folder.
+            NotADatabase: the path is no folder.
         """
         if not path.is_dir():
             raise NotADatabase(f"{str(path)!r} is no folder.", hint="Make it first: `mkdir`.")

@@ -5,7 +5,7 @@ SQLite passes through them:
 
 - `native`  SQLite's VFS structures by ctypes: Python decides about every change to a file
 - `faults`  the disks themselves: operations are counted, and fail, tear or kill as planned
-- `disk`    the model of a disk with a volatile cache: what a power cut could leave
+- `disk`    the model of a disk with a volatile cache, and of a power cut
 """
 
 from mycel.testing.faults import FaultPlan, FaultVFS, Operation, PowerLossVFS

@@ -1,4 +1,4 @@
-"""The model of a disk with a volatile cache: what a power cut could leave of its files.
+"""The model of a disk with a volatile cache, and the files that a power cut could leave.
 
 `Disk` is told of every change to a file, every sync and every change to a directory. It keeps all
 versions of each sector, length and name since the last sync. From these, `after_power_loss` draws

@@ -1,4 +1,4 @@
-"""The graph of the plans: ports, ships, sailors, and buoys that are found by what they say."""
+"""The graph of the plans: ports, ships, sailors, and buoys that are found by their properties."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 
 
 def harbour() -> mycel.Graph:
-    """The graph of the two capsules, with indexes on properties of buoys and of what they mark."""
+    """The graph of the two capsules, with indexes on properties of buoys and of links `marks`."""
     db = mycel.open(":memory:", core_capsules=False)
     for capsule in ("harbour.kip", "buoys.kip"):
         db.apply_capsule((HERE / capsule).read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ WORDS = ("car", "bee", "mill", "ice")
 
 
 def vector_of(text: str) -> list[float]:
-    """How often each of a few words is in a text, and one more number, so that none is zero."""
+    """The counts of a few words in a text, and one more number, so that no vector is zero."""
     return [*(float(text.lower().count(word)) for word in WORDS), 0.1]
 
 

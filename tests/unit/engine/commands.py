@@ -52,7 +52,7 @@ class Graph:
 
     @property
     def entries(self) -> int:
-        """How long the journal is."""
+        """The number of journal entries."""
         return self.store.snapshot().entries
 
     def everything(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def towns(count: int = 5, *, path: str = ":memory:", timeout_s: float = 30.0) ->
 
 @contextmanager
 def counted_plannings() -> Iterator[list[Any]]:
-    """What was planned in the block."""
+    """The commands that were planned in the block."""
     made: list[Any] = []
     find = FindPlanner.find
 

@@ -1,4 +1,4 @@
-"""How tests look at a command that is refused."""
+"""Helpers for tests of refused commands."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def refusal(text: str) -> MycelError:
 
 
 def marked(text: str) -> str:
-    """What the carets of the error stand under."""
+    """The text above the carets of the error."""
     line, carets = refusal(text).data["excerpt"].split("\n")
     return str(line[carets.index("^") : carets.rindex("^") + 1])
 

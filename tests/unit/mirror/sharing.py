@@ -43,7 +43,7 @@ class Person(Shop):
         return self.mirror.import_edits(**how)  # type: ignore[arg-type]
 
     def push(self) -> None:
-        """Write what is new, and send it with git; never by force."""
+        """Write new transactions, and send them with git; never by force."""
         self.mirror.push(remote="")
         self.git("push", "-q")
 
@@ -52,7 +52,7 @@ class Person(Shop):
         self.push()
 
     def documents(self) -> dict[str, str]:
-        """What the graph says, as documents."""
+        """The content of the graph, as documents."""
         with self.db.reading() as reader:
             return {path: text.decode() for path, text in Projection(reader).files()}
 

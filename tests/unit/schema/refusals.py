@@ -1,4 +1,4 @@
-"""Schemas that are refused. `‹` and `›` mark what an error has to point at."""
+"""Schemas that are refused. `‹` and `›` mark the text at which an error has to point."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mycel.syntax.source import EXCERPT_CHARACTERS_MAX
 
 
 def refusal(marked: str, *, file: str | None = None) -> SchemaError:
-    """The error about a schema, which has to point at what is marked and to have a hint."""
+    """The error about a schema. It has to point at the marked text, and to have a hint."""
     start = marked.index("‹")
     end = marked.index("›") - 1
     text = marked.replace("‹", "").replace("›", "")

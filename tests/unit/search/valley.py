@@ -1,4 +1,4 @@
-"""A small graph to search: a valley with its people, places and what they said."""
+"""A small graph to search: a valley with its people, places and conversations."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ def fill(db: mycel.Graph) -> None:
 
 
 def names(db: mycel.Graph, question: str, **options: object) -> list[str]:
-    """The names of what a search finds, best first."""
+    """The names of the hits of a search, best first."""
     return [element.name for element, _ in db.search(question, element="CONCEPT", **options)]  # type: ignore[arg-type, union-attr]

@@ -48,7 +48,7 @@ def cells(
 
 
 def changes(value: Any, count: int, random: Random) -> Iterator[Any]:
-    """The value with one bit changed, in up to `count` ways; as what it was, or as raw text."""
+    """The value with one bit changed, in up to `count` ways; with the same type, or as raw text."""
     match value:
         case int():
             # The lowest bits and one anywhere: ids and numbers of entries are small.

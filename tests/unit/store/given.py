@@ -1,7 +1,7 @@
-"""Graphs to start from, clocks that move when told, and a look at a database from outside.
+"""Graphs to start from, clocks that tests move, and reads of a database without Mycel.
 
-Everything goes through the public API, except `raw` and what is built on it: those use a connection
-of their own, which knows nothing of Mycel.
+Everything uses the public API, except `raw` and the functions that use it: they have a connection
+of their own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Rows = list[tuple[Any, ...]]
 
 
 class Clock:
-    """Shows the same time until it is told to move."""
+    """A clock that shows the same time until a test moves it."""
 
     def __init__(self, now_us: int = START_US) -> None:
         self.now_us = now_us
@@ -36,13 +36,13 @@ class Clock:
         return self.now_us
 
     def tick(self, microseconds: int = 1_000) -> int:
-        """Move on, and say what time it is then."""
+        """Move the clock. Returns the new time."""
         self.now_us += microseconds
         return self.now_us
 
 
 class TickingClock(Clock):
-    """Moves by a millisecond whenever somebody looks."""
+    """A clock that moves by a millisecond with each reading."""
 
     def __call__(self) -> int:
         return self.tick()
@@ -64,7 +64,7 @@ def add_concepts(db: mycel.Graph, *names: str, type_name: str = FACT) -> list[st
 
 
 class DeliberateError(Exception):
-    """What tests raise in the middle of a transaction."""
+    """The error that tests raise in the middle of a transaction."""
 
 
 def fail_after(db: mycel.Graph, work: Callable[[mycel.Transaction], object]) -> None:
@@ -79,7 +79,7 @@ def number_of(element_id: str) -> int:
 
 
 def entries(db: mycel.Graph) -> int:
-    """How long the journal is."""
+    """The number of journal entries."""
     return db.snapshot().entries
 
 
@@ -132,7 +132,7 @@ def dump(path: str | os.PathLike[str]) -> dict[str, Rows]:
 
 
 def text_answers(path: str | os.PathLike[str]) -> dict[str, Rows] | str:
-    """What the text index answers to every word in it: which elements, and how well they match."""
+    """For every word of the text index, the elements that it finds, with their scores."""
     with raw(path) as connection:
         try:
             connection.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, text, row)")
@@ -151,7 +151,7 @@ def _matches(connection: apsw.Connection, word: str) -> Rows:
 def legible(path: str | os.PathLike[str]) -> bytes:
     """The bytes of a database, and the terms of its text index.
 
-    The index keeps of a term only what it does not share with the one before.
+    The index stores only the part of a term that differs from the term before.
     """
     connection = apsw.Connection(os.fspath(path), flags=apsw.SQLITE_OPEN_READONLY)
     try:
@@ -163,7 +163,7 @@ def legible(path: str | os.PathLike[str]) -> bytes:
 
 
 def problems(report: mycel.Report) -> list[dict[str, str]]:
-    """What a verification found; empty if all is well, and readable if not."""
+    """The problems that a verification found, as text; empty if there are none."""
     return [problem.to_dict() for problem in report.problems]
 
 

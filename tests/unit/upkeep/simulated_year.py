@@ -3,8 +3,8 @@
 Each day brings events and lasting facts. Some facts come again in other words; some links say the
 opposite of others; some organisations come again in another spelling, with the same address (the
 same thing) or with another one (a namesake). Most events are read again while they are young, a
-part of them never. The model knows what has to stay: what is pinned, held, linked, confirmed or
-used within the time of its rule.
+part of them never. The model knows the elements that have to stay: those that are pinned, held,
+linked, confirmed or used within the time of their rule.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ VALUES = [f"{word}{at}" for word in ("amber", "birch", "cedar", "delta") for at 
 
 @dataclass
 class Outcome:
-    """What the year has shown."""
+    """The results of the year."""
 
     live: list[int] = field(default_factory=list)
     """The number of live events at the end of each day, without those that are kept for good."""
@@ -254,7 +254,7 @@ class Year:
     # Afterwards.
 
     def judge(self) -> Outcome:
-        """Compare merges, questions and reasons with what was planted."""
+        """Compare merges, questions and reasons with the planted repetitions and contradictions."""
         db, outcome = self.db, self.outcome
         kept = {name for (name,) in db.execute('FIND(?o.name) WHERE { ?o {type: "Org"} }').rows}
         for pairs, is_right in ((self.true_pairs, True), (self.namesakes, False)):
@@ -306,7 +306,10 @@ class Year:
 
 
 def measure_holds(outcome: Outcome) -> Any:
-    """Measure the thread time of each transaction of the store; returns what undoes it."""
+    """Measure the thread time of each transaction of the store.
+
+    Returns a function that stops measuring.
+    """
     run = Store.run
 
     def timed(self: Store, *arguments: Any, **named: Any) -> Any:

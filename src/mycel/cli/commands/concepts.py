@@ -336,13 +336,13 @@ def _concept(graph: GraphView | Transaction, text: str, *, at_home: bool = False
     multiple=True,
     help="Leave this type out; Event leaves out conversations",
 )
-@click.option("--path", metavar="URI|ID", help="Only what is under it")
+@click.option("--path", metavar="URI|ID", help="Only elements under it")
 @click.option("--in-workspace", metavar="NAME", help="Only concepts and files of this workspace")
-@click.option("--by", metavar="ACTOR", help="Only what this actor created, or wrote last")
-@click.option("--since", metavar="TIME", help="Only what was written last at this time or later")
-@click.option("--until", metavar="TIME", help="Only what was written last before this time")
+@click.option("--by", metavar="ACTOR", help="Only elements that this actor created, or wrote last")
+@click.option("--since", metavar="TIME", help="Only elements last written at this time or later")
+@click.option("--until", metavar="TIME", help="Only elements last written before this time")
 @click.option("--metadata", type=json_object, metavar="JSON", help="Only with these values")
-@click.option("--near", metavar="URI|ID", help="Prefer what is close to it in the graph")
+@click.option("--near", metavar="URI|ID", help="Prefer elements close to it in the graph")
 @click.option(
     "--as-of",
     type=moment,

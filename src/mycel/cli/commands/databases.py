@@ -82,7 +82,7 @@ def _entry_name(text: str) -> str:
 @click.command(cls=Command)
 @click.option("--bare", is_flag=True, help="Create an empty graph without the core capsules")
 @click.option(
-    "--global", "everywhere", is_flag=True, help="The workspace for what concerns every project"
+    "--global", "everywhere", is_flag=True, help="The workspace for matters of all projects"
 )
 @click.option("--git", is_flag=True, help="Create its Git mirror too, as `mycel mirror init` does")
 @click.option(

@@ -96,7 +96,7 @@ def demo(context: click.Context, session: Invocation) -> int:
         tale.run("log")
         tale.step(
             "Prove",
-            "One hash, the root, stands for the whole graph. Whoever has the root can check a"
+            "One hash, the root, stands for the whole graph. Everybody with the root can check a"
             " proof\nwithout the database. In a forged proof the birch is 61 years old, not 60.",
         )
         proof, forged = Path(folder) / "birch.json", Path(folder) / "forged.json"

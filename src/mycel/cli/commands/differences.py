@@ -27,7 +27,7 @@ _BAR_WIDTH = 40
 @click.argument(
     "b", type=moment, metavar="[TO]", required=False, help="The later state; by default the present"
 )
-@click.option("--path", "paths", multiple=True, metavar="URI|ID", help="Only what is under it")
+@click.option("--path", "paths", multiple=True, metavar="URI|ID", help="Only elements under it")
 @click.option("--stat", is_flag=True, help="Count the changes of each type instead")
 @pass_session
 def diff(
@@ -48,8 +48,8 @@ def diff(
 
 @click.command(cls=Command)
 @click.argument("to", type=moment, metavar="MOMENT", help="A commit, a tag, a time or an entry")
-@click.option("--path", "paths", multiple=True, metavar="URI|ID", help="Only what is under it")
-@click.option("--dry-run", is_flag=True, help="Only show what would change")
+@click.option("--path", "paths", multiple=True, metavar="URI|ID", help="Only elements under it")
+@click.option("--dry-run", is_flag=True, help="Only show the changes")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation")
 @pass_session
 def rollback(
@@ -75,10 +75,10 @@ def rollback(
 
 @click.command(cls=Command)
 @click.argument("commit", type=moment, help="A commit or a tag")
-@click.option("--dry-run", is_flag=True, help="Only show what would change")
+@click.option("--dry-run", is_flag=True, help="Only show the changes")
 @pass_session
 def revert(session: Invocation, commit: int | str, *, dry_run: bool) -> None:
-    """Take back what one commit changed, and keep what changed since.
+    """Undo the changes of one commit, and keep later changes.
 
     If a value that it changed has changed again since, nothing is done, and all such values are
     listed.

@@ -233,7 +233,7 @@ def find(
     follow: tuple[str, ...],
     **bounds: Any,
 ) -> None:
-    """Find what can be reached from an element, nearest first."""
+    """Find the elements that can be reached from an element, nearest first."""
     from mycel.graph.walk import Follow
 
     along = Follow(types=follow or None, include_tombstoned=tombstoned, **bounds)

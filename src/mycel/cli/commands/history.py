@@ -67,7 +67,7 @@ def log(session: Invocation, /, limit: int, **conditions: Any) -> None:
 def tag(session: Invocation, name: str | None, commit: int | str | None, *, delete: bool) -> None:
     """Name a commit, or list the names.
 
-    A tag is part of the journal and can be given wherever a moment is asked for.
+    A tag is part of the journal and can be given in place of any moment.
     """
     if delete and (name is None or commit is not None):
         raise click.UsageError("Name the tag to take back, and nothing else.")
@@ -117,7 +117,7 @@ def history(session: Invocation, element: str) -> None:
 def snapshot(session: Invocation, as_of: int | str | None) -> None:
     """Show all roots of this moment.
 
-    Whoever writes down the overall root can check any proof of this moment against it, offline.
+    With the overall root, anybody can check a proof of this moment offline.
     """
     with session.open(reading=True) as db:
         wire = (db if as_of is None else db.as_of(as_of)).snapshot().to_dict()
@@ -162,10 +162,13 @@ def purge(session: Invocation, element: str, reason: str, yes: bool) -> int:
 
 @click.command(cls=Command)
 @click.option(
-    "--before", type=moment, metavar="SEQ|TIME", help="Forget what was gone by this moment"
+    "--before",
+    type=moment,
+    metavar="SEQ|TIME",
+    help="Forget versions and elements that were gone by this moment",
 )
 @click.option("--reason", metavar="TEXT", default="", help="Why, for the journal")
-@click.option("--dry-run", is_flag=True, help="Only count what would be forgotten")
+@click.option("--dry-run", is_flag=True, help="Only count the versions and elements")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation")
 @pass_session
 def scrub(

@@ -53,9 +53,9 @@ them."""
     "--from",
     "kind",
     type=click.Choice(KIND_NAMES),
-    help="What the source is, if it cannot be recognised",
+    help="The kind of the source, if it cannot be recognised",
 )
-@click.option("--preview", is_flag=True, help="Show what is there, and write nothing")
+@click.option("--preview", is_flag=True, help="Only show a preview")
 @click.option("--yes", is_flag=True, help="Do not ask after the preview")
 @click.option("--strict", is_flag=True, help="Write nothing if a part cannot be read")
 @click.option("--all", "everywhere", is_flag=True, help="The memory of a client in all projects")
@@ -72,7 +72,7 @@ def import_(
     everywhere: bool,
     watch: bool,
 ) -> None:
-    """Import what other programs remember: conversations, notes, memories.
+    """Import the memory of other programs: conversations, notes, memories.
 
     Conversations of Claude Code, Codex, ChatGPT and Claude become Events with their turns, which a
     search finds beside notes. Folders of Obsidian and basic-memory, exports of mem0, the file of
@@ -251,7 +251,7 @@ def _readable(file: str) -> Iterator[Path]:
     """A file that can be read twice, or a folder. Standard input and archives are copied.
 
     Raises:
-        NotFound: it cannot be read.
+        NotFound: the file cannot be read.
     """
     path = Path(file)
     if file == _STANDARD:

@@ -31,7 +31,7 @@ _client_option = click.option(
 @_client_option
 @click.option("--no-hooks", is_flag=True, help="Connect no hooks")
 @click.option("--no-skill", is_flag=True, help="Write no skill")
-@click.option("--print", "only_print", is_flag=True, help="Show what would be written, and stop")
+@click.option("--print", "only_print", is_flag=True, help="Only show the planned changes")
 @click.option("--yes", is_flag=True, help="Do not ask")
 @pass_session
 def install(
@@ -127,7 +127,7 @@ def _verb(change: FileChange) -> str:
 def uninstall(
     session: Invocation, *, client_names: tuple[programs.ClientName, ...], yes: bool
 ) -> None:
-    """Take back what `mycel install` wrote, and nothing else; graphs stay.
+    """Remove everything that `mycel install` wrote, and nothing else; graphs stay.
 
     A file that was not edited after the install is restored. From an edited one only the entries of
     Mycel are removed. Without --client, processes that keep a graph open for hooks end too.

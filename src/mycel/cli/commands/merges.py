@@ -57,10 +57,11 @@ _SIDE_STYLES = ("dim", "green", "magenta")
     "--granularity",
     type=click.Choice(("key", "element")),
     default="key",
-    help="element: an element that both changed is one conflict, whatever they changed in it",
+    help="element: an element that both changed is one conflict, even if they changed different"
+    " values",
 )
-@click.option("--restore-purged", is_flag=True, help="Add again what was purged here")
-@click.option("--dry-run", is_flag=True, help="Only show what would change")
+@click.option("--restore-purged", is_flag=True, help="Add again elements that were purged here")
+@click.option("--dry-run", is_flag=True, help="Only show the changes")
 @click.option(
     "--continue", "go_on", is_flag=True, help="Commit the merge whose conflicts are resolved"
 )

@@ -244,7 +244,7 @@ def merge_file(base: Path, ours: Path, theirs: Path, path: str) -> int:
 @mirror.command("import", cls=Command)
 @_consent
 @_policy
-@click.option("--dry-run", is_flag=True, help="Show what would change; change nothing")
+@click.option("--dry-run", is_flag=True, help="Only show the changes")
 @pass_session
 def import_(
     session: Invocation,

@@ -51,7 +51,7 @@ def note(
     name: str | None,
     uri: str | None,
 ) -> None:
-    """Write a note: a text with a title, and relations to what it is about.
+    """Write a note: a text with a title, and relations to its subjects.
 
     The same text again changes nothing; another text of the same title becomes another note, and a
     warning says so. A node at --uri gets the text, and keeps its type and title unless they are
@@ -176,7 +176,7 @@ def _show_in_several(session: Invocation, uri: str, *, detailed: bool) -> None:
 @click.argument("path", metavar="[PATH|URI]", default="", help="By default all of the workspace")
 @pass_session
 def ls(session: Invocation, path: str) -> None:
-    """List what is directly below a path: nodes, and how many are below each."""
+    """List the nodes directly below a path, with the number of nodes below each."""
     with session.open(reading=True) as db:
         knowledge = knowledge_of(session, db, session.root())
         childs = knowledge.children(path)

@@ -117,7 +117,7 @@ def _resolve_element(db: Graph, word: str) -> str | tuple[str, str]:
     "about",
     metavar="[TYPE:NAME [PREDICATE TYPE:NAME]]",
     nargs=-1,
-    help="What the proof must be about",
+    help="The element that the proof must be about",
 )
 @click.option("--replay", is_flag=True, help="Also rebuild everything from the journal alone")
 @click.option("--proof", metavar="FILE", help="Check this proof instead; needs no database")

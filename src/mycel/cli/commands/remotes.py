@@ -167,7 +167,7 @@ def remove(session: Invocation, *, name: str) -> None:
     "--token-env", default="", metavar="VARIABLE", help="The environment variable with the token"
 )
 @click.option("--token-file", default="", metavar="FILE", help="A file with it, of mode 600")
-@click.option("--path", "part", default="", metavar="PATH", help="Only what is under a path")
+@click.option("--path", "part", default="", metavar="PATH", help="Only elements under a path")
 @pass_session
 def clone(
     session: Invocation,
@@ -225,7 +225,7 @@ def clone(
 @click.argument("name", required=False, help="The workspace; by default the one it was cloned from")
 @pass_session
 def pull(session: Invocation, *, name: str | None) -> int:
-    """Bring a clone up to date with its remote; only what is missing travels.
+    """Bring a clone up to date with its remote; only missing entries are transferred.
 
     If both have commits of their own, the remote is merged. The exit status is 1 if conflicts are
     left: `mycel conflicts` shows them.
@@ -259,7 +259,7 @@ def _words(entry: RemoteEntry, result: Pulled) -> str:
 @click.argument("name", required=False, help="The workspace; by default the one it was cloned from")
 @pass_session
 def follow(session: Invocation, *, name: str | None) -> int:
-    """Keep a clone up to date: what is committed there comes at once, until Ctrl-C.
+    """Keep a clone up to date: pull each new commit at once, until Ctrl-C.
 
     While the remote cannot be reached, it is tried again; nothing is lost meanwhile. The exit
     status is 1 if conflicts are left: decide them and follow again.
@@ -293,7 +293,7 @@ def follow(session: Invocation, *, name: str | None) -> int:
 @click.option("--squash", is_flag=True, help="As one commit")
 @pass_session
 def push(session: Invocation, *, name: str | None, propose: bool, squash: bool) -> None:
-    """Submit what this graph has beyond its remote, commit by commit.
+    """Submit the commits that the remote lacks, one by one.
 
     Each commit keeps its message; its author is the actor of the token. With a token that may only
     propose, all of them are proposed as one change. After a commit, this graph pulls.

@@ -30,7 +30,7 @@ def retention(
     predicate: str | None,
     dry_run: bool,
 ) -> None:
-    """Say how long elements are kept, and what becomes of them then; or show the rules.
+    """Set how long elements are kept and what happens then; or show the rules.
 
     A rule is: archive, delete, purge or ask; a time such as 12h, 90d, 8w or 2y; after created,
     updated, last_used or expires_at; and, if wanted, unless linked, used or both. A rule of an

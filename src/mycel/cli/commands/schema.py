@@ -128,7 +128,11 @@ def fmt(session: Invocation, files: tuple[str, ...], write: bool, only_check: bo
 @schema.command()
 @_files
 @click.option("--no-data", is_flag=True, help="Compare the schemas only; do not look at the data")
-@click.option("--allow-data-loss", is_flag=True, help="Drop what goes, instead of hiding it")
+@click.option(
+    "--allow-data-loss",
+    is_flag=True,
+    help="Drop removed types and properties, instead of hiding them",
+)
 @pass_session
 def plan(session: Invocation, files: tuple[str, ...], no_data: bool, allow_data_loss: bool) -> int:
     """Show what applying a schema would do, and whether it can be done.
@@ -164,7 +168,7 @@ def plan(session: Invocation, files: tuple[str, ...], no_data: bool, allow_data_
 @click.option(
     "--allow-data-loss",
     is_flag=True,
-    help="Drop what goes, instead of hiding it: it cannot be restored",
+    help="Drop removed types and properties, instead of hiding them: it cannot be restored",
 )
 @pass_session
 def apply(

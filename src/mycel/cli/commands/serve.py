@@ -141,7 +141,7 @@ def _seconds(option: str, name: str, usual: float, least: float, says: str) -> C
     "project",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="PATH",
-    help="First bring what is in this directory into the graph",
+    help="First bring this directory into the graph",
 )
 @click.option(
     "--root",
@@ -228,7 +228,7 @@ def serve(
     """Serve the graph over HTTP until Ctrl-C or SIGTERM.
 
     POST /kip takes commands of KIP, /mcp speaks the Model Context Protocol, /ui/ is the explorer
-    for people, GET / says what there is. Unless told otherwise, only this machine can reach it. The
+    for people, GET / lists all of these. Unless told otherwise, only this machine can reach it. The
     database is created if it does not exist, except with --readonly and without --bootstrap.
     """
     from mycel.api.open_branches import OpenBranches

@@ -233,7 +233,7 @@ class TeamServer:
                 out.line(f"{url}/ws/{name}/ui/")
             if self._oauth is None and not has_scoped_tokens(self._folder.path):
                 out.line(
-                    "No tokens were made: whoever can reach this address may do everything."
+                    "No tokens were made: everybody who can reach this address may do everything."
                     f" `mycel token create --workspaces {self._folder.path} NAME` makes one."
                 )
             message = f"Mycel serves {len(names)} workspaces of {self._folder.place} at {url}"

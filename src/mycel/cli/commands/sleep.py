@@ -12,13 +12,13 @@ EXAMPLES = 3
 
 
 @click.command(cls=Command)
-@click.option("--dry-run", is_flag=True, help="Only show what a cycle would do.")
+@click.option("--dry-run", is_flag=True, help="Only show the changes of a cycle.")
 @click.option(
     "--for",
     "minutes",
     type=click.FloatRange(min=0.01),
     metavar="MINUTES",
-    help="Stop after this time; the next cycle does what is left.",
+    help="Stop after this time; the next cycle does the rest.",
 )
 @click.option(
     "--status",
@@ -27,7 +27,7 @@ EXAMPLES = 3
 )
 @pass_session
 def sleep(session: Invocation, dry_run: bool, minutes: float | None, status: bool) -> None:
-    """Run one cycle of upkeep: what is due, duplicates, contradictions.
+    """Run one cycle of upkeep: due elements, duplicates, contradictions.
 
     Work that a rule decides is done by the actor $system, in small transactions; all other findings
     become tasks.

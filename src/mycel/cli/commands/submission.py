@@ -125,7 +125,7 @@ class ReviewQueue(Protocol):
         ...
 
     def show(self, id_: str) -> dict[str, Any]:
-        """One proposal; an open one also shows what it would change now."""
+        """One proposal; an open one with its changes to the present state."""
         ...
 
     def review(self, id_: str, action: str, text: str = "", message: str = "") -> dict[str, Any]:
@@ -221,7 +221,7 @@ def list_(session: Invocation, *, status: str, remote: str | None) -> None:
 @_on_remote
 @pass_session
 def show(session: Invocation, *, id: str, remote: str | None) -> None:  # noqa: A002 - the word for it
-    """Show a proposal: what it would change now, its conflicts and comments."""
+    """Show a proposal: its changes to the present state, conflicts and comments."""
     with _queue(session, remote, reading=True) as proposals:
         record = proposals.show(id)
     if session.out.as_json:
@@ -264,7 +264,7 @@ def accept(session: Invocation, *, id: str, remote: str | None) -> int:  # noqa:
 
 @proposal.command("reject", cls=Command)
 @click.argument("id", help="The proposal, or the beginning of its id")
-@click.option("--reason", required=True, metavar="TEXT", help="For whoever proposed it")
+@click.option("--reason", required=True, metavar="TEXT", help="The reason, for the author")
 @_on_remote
 @pass_session
 def reject(session: Invocation, *, id: str, reason: str, remote: str | None) -> None:  # noqa: A002 - as above

@@ -1,4 +1,4 @@
-"""`mycel tend`: what upkeep asks about, and decisions."""
+"""`mycel tend`: the questions of upkeep, and decisions."""
 
 from __future__ import annotations
 

@@ -63,7 +63,8 @@ def _seconds(_ctx: click.Context, _parameter: click.Parameter, text: str | None)
     "scopes",
     multiple=True,
     metavar="ACTION:PATH[@BRANCH]",
-    help="What it may do: `read:/**`, `write:/infra/**@main`; by default it may read and propose",
+    help="A right of the token: `read:/**`, `write:/infra/**@main`; by default it may read and"
+    " propose",
 )
 @click.option(
     "--for",

@@ -1,4 +1,4 @@
-"""`mycel traverse`: show what is near an element, as a tree."""
+"""`mycel traverse`: show the elements near an element, as a tree."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def traverse(
     as_of: int | str | None,
     **bounds: Any,
 ) -> None:
-    """Show what is near an element, nearest first: an edge costs its weight.
+    """Show the elements near an element, nearest first: an edge costs its weight.
 
     On a terminal it is drawn as a tree: each element is below the one it was reached from. Concepts
     that do not exist yet are red. Links into other workspaces, of this machine or of `mycel

@@ -307,7 +307,7 @@ def _remove_from(session: Invocation, url: str, name: str | None, *, yes: bool) 
     from mycel.store.opening import workspaces_in
 
     if not is_address(url):
-        raise click.UsageError("--db names a file: remove that, with what is beside it.")
+        raise click.UsageError("--db names a file: remove that file, and the files beside it.")
     name = _chosen_in(url, name)
     database = workspaces_in(url)
     question = f"Remove the workspace {name} of the database with all branches, for good?"

@@ -6,7 +6,7 @@
 - `project_graph`  the graph to bootstrap a project into
 - `parameters`   types of arguments: JSON, times, hashes, elements
 - `progress_bar` a bar while a person waits
-- `search_index` makes what searches need
+- `search_index` makes the index for searches
 - `labels`       names of elements for people
 - `conflict_warnings`  open conflicts of merges at elements
 - `conflict_editor`    a conflict as a file for the user's editor

@@ -122,7 +122,7 @@ def value_in(text: str, *, as_text: bool) -> Any:
 
     Raises:
         NothingEdited: there is none.
-        InvalidSyntax: it is no JSON, or contested lines are still marked.
+        InvalidSyntax: the value is no JSON, or contested lines are still marked.
     """
     _, cut, body = text.partition(f"{CUT}\n")
     if not cut:

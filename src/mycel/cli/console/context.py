@@ -219,7 +219,8 @@ class Invocation:
         `mycel.open`.
 
         Raises:
-            NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
+            NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: the database cannot be
+                opened.
             InvalidIdentifier, NotFound: there is no such branch.
         """
         # Imported late: this loads the engine.
@@ -385,7 +386,7 @@ def shared_options(*, root: bool = False) -> list[click.Parameter]:
         text_option("branch", "NAME", "A branch of it; by default the one that was switched to"),
         text_option("actor", "NAME", "Who writes, for the journal"),
         text_option(
-            "message", "TEXT", "Why, for the journal; by default a count of what changed", "-m"
+            "message", "TEXT", "Why, for the journal; by default a count of the changes", "-m"
         ),
         as_json,
     ]

@@ -28,7 +28,7 @@ PIPE_CLOSED = 141
 
 
 def report(error: Exception, *, as_json: bool) -> int:
-    """Say what went wrong, once, to standard error; return the exit status."""
+    """Print an error once, to standard error; return the exit status."""
     failure = _as_mycel_error(error)
     if as_json:
         click.echo(json_line({"error": failure.to_dict()}, sys.stderr.encoding), err=True)

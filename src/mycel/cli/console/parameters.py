@@ -50,9 +50,11 @@ follow_option = click.option(
     "--follow", multiple=True, metavar="P", help="Only along this predicate; repeatable"
 )
 for_time_option = click.option(
-    "--for-time", metavar="TIME", help="Only what holds at this time, by valid_from and valid_until"
+    "--for-time",
+    metavar="TIME",
+    help="Only elements that hold at this time, by valid_from and valid_until",
 )
-archived_option = click.option("--include-archived", is_flag=True, help="What is archived too")
+archived_option = click.option("--include-archived", is_flag=True, help="Also archived elements")
 direction_option = click.option(
     "--direction",
     type=click.Choice(DIRECTIONS),
@@ -102,7 +104,7 @@ def root_hash(text: str) -> bytes:
     """A SHA-256 hash in hexadecimal digits.
 
     Raises:
-        click.BadParameter: it is none.
+        click.BadParameter: the text is no such hash.
     """
     if not re.fullmatch(r"[0-9A-Fa-f]{64}", text, re.ASCII):
         raise click.BadParameter("a root has 64 hexadecimal digits.")
@@ -113,8 +115,8 @@ def read_text(path: str, bytes_max: int) -> str:
     """The text of a file of limited size; `-` is standard input.
 
     Raises:
-        click.UsageError: it cannot be read, or is no text.
-        ResourceExhausted: it is too large.
+        click.UsageError: the file cannot be read, or is no text.
+        ResourceExhausted: the file is too large.
     """
     try:
         text = _read_stdin(bytes_max) if path == "-" else _read_file(path, bytes_max)
@@ -279,7 +281,7 @@ def node_reference(
     short names are left to the method that writes.
 
     Raises:
-        InvalidId: it is none of these.
+        InvalidId: the text is none of these.
         NotFound: there is no such node or file, or several have the short name.
     """
     if is_uri(text) or _ID.fullmatch(text) or text.startswith("kip:"):

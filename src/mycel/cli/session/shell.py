@@ -78,7 +78,7 @@ class Shell:
         self._known: CompletionNames | None = None
         self.parameters: dict[str, Any] = {}
         self._dot_commands: dict[str, tuple[Callable[[str], bool], str]] = {
-            ".help": (self._help, "what can be typed here"),
+            ".help": (self._help, "the list of commands"),
             ".json": (self._json, "answers as JSON, or as tables again"),
             ".timing": (self._time, "show how long each command took, or stop showing it"),
             ".readonly": (self._read, "refuse commands that write, or allow them again"),
@@ -113,7 +113,7 @@ class Shell:
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
         except click.UsageError as error:
-            mistake = InvalidSyntax(error.format_message(), hint=".help says what can be typed.")
+            mistake = InvalidSyntax(error.format_message(), hint=".help lists the commands.")
             report(mistake, as_json=self._out.as_json)
         except Exception as error:  # noqa: BLE001 - the edge: nothing ends a session but its user.
             report(error, as_json=self._out.as_json)

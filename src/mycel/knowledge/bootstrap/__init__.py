@@ -59,6 +59,6 @@ def bootstrap(
 
     Raises:
         NotFound: there is no such folder.
-        ConstraintViolation: it is no folder, or outside of the root.
+        ConstraintViolation: the path is no folder, or outside of the root.
     """
     return Bootstrap(knowledge, path, bytes_max=bytes_max, jobs=jobs, authors=authors).run(progress)

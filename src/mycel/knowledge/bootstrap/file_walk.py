@@ -73,7 +73,7 @@ def check_folder(path: Path) -> Path:
     Raises:
         NotFound: there is no such folder.
         ConstraintViolation: the path is not a folder.
-        DatabaseError: it cannot be listed.
+        DatabaseError: the folder cannot be listed.
     """
     try:
         folder = path.resolve()

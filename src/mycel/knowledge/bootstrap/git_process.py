@@ -1,4 +1,4 @@
-"""Runs Git in a project that may be hostile, and reads what it prints.
+"""Runs Git in a project that may be hostile, and reads its output.
 
 Git uses the repository of the folder, even if environment variables name another one. It runs no
 hook and no helper that the configuration of the repository names, and fetches nothing.

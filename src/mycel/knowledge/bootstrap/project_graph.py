@@ -73,7 +73,7 @@ class Wanted(NamedTuple):
     keys: frozenset[str]
     """All attributes that a bootstrap writes for nodes of this type."""
     stamp: dict[str, Any] | None = None
-    """The state of the file, from which the next run sees whether it changed."""
+    """The state of the file, by which the next run sees if it has changed."""
 
 
 class WantedRelation(NamedTuple):

@@ -56,7 +56,7 @@ class PublishedFiles:
         """Check that the content of a file has no private key.
 
         Raises:
-            NotFound: it does.
+            NotFound: the content has a private key.
         """
         if content.text is not None and _KEY.search(content.text):
             raise _missing(content.path)

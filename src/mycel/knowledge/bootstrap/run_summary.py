@@ -150,7 +150,7 @@ class Summary:
             relations = _count(self.relations_added, "relation")
             lines.append(f"{relations} added, {self.relations_removed:,} removed")
         if self.kept:
-            lines.append(f"{_count(self.kept, 'node')} kept for what others wrote there")
+            lines.append(f"{_count(self.kept, 'node')} kept for content of others")
         if self.skipped_count:
             lines.append(f"{self.skipped_count:,} skipped")
         if self.folders_left_out:

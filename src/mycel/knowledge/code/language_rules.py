@@ -15,7 +15,7 @@ where the grammar differs from the common case. `facts` is a query whose capture
 
     @bound   a name that a function or the file binds: a parameter or a variable. A call of such a
              name does not call a symbol of the same name
-    @typed   a declaration that tells the type of what it binds, handed to `typed`
+    @typed   a declaration that tells the type of its names, handed to `typed`
     @field   the same for a field of a class, handed to `fields`
 """
 
@@ -114,7 +114,7 @@ class Syntax:
     has_bare_members: ClassVar[bool] = False
     """True if code may use a member of an object without naming the object."""
     has_path_names: ClassVar[bool] = False
-    """True if a name of several parts means a symbol, whatever the first part is."""
+    """True if a name of several parts means a symbol, even if its first part means nothing."""
     flat_kinds: ClassVar[frozenset[str]] = frozenset()
     """Kinds of symbols whose names are no prefix of the symbols inside them."""
 

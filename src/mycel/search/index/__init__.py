@@ -9,7 +9,7 @@ Modules, in the order in which data passes through them:
 - `corpus`           all passages in memory, as arrays
 - `derivation`       the row that is stored for a concept
 - `note_vectors`     vectors of notes and sections by the sentence model
-- `passage_index`    the corpus of a store, kept in step with what is committed
+- `passage_index`    the corpus of a store, which follows the commits
 - `setting`          the embedder that was chosen for a graph, in a file beside it
 - `mentions`         known concepts that texts mention
 - `vector_matrix`    vectors in memory, and the nearest among them

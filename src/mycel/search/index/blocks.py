@@ -68,7 +68,7 @@ def unpacked(block: bytes) -> tuple[Arrays, tuple[list[str], list[str]]]:
     """The arrays of a block, and the names that its actors and episodes count.
 
     Raises:
-        ValueError: it is damaged.
+        ValueError: the block is damaged.
     """
     body = _content(block)
     ends = np.cumsum(_LENGTHS.unpack_from(body)).tolist()
@@ -91,7 +91,7 @@ def unpacked_hashes(block: bytes) -> Hashes:
     """The hashes of a block.
 
     Raises:
-        ValueError: it is damaged.
+        ValueError: the block is damaged.
     """
     return np.frombuffer(_content(block), "<u4")
 
@@ -100,7 +100,7 @@ def joined(blocks: Iterable[bytes], numbers: tuple[Any, Any]) -> Arrays:
     """The arrays of all blocks; `numbers` give actors and episodes their numbers by their names.
 
     Raises:
-        ValueError: one is damaged.
+        ValueError: a block is damaged.
     """
     parts = {key: bytearray() for key in _PARTS}
     for block in blocks:

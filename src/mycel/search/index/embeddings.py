@@ -89,7 +89,7 @@ class Embeddings:
 
         Raises:
             InvalidValueType: there is no such embedder.
-            EmbedderFailed: it does not work.
+            EmbedderFailed: the embedder does not work.
             ConstraintViolation: an embedder was given when the graph was opened.
             DatabaseReadOnly: the folder of the graph cannot be written.
         """
@@ -178,7 +178,7 @@ class Embeddings:
         """Make all vectors of the embedder in use again.
 
         Raises:
-            EmbedderFailed: it does not work.
+            EmbedderFailed: the embedder does not work.
         """
         self._store.maintain(forget_vectors, model=self._index.get().mark)
         self._store.maintain(property_vectors.forget)

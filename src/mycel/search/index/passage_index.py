@@ -181,7 +181,7 @@ class PassageIndex:
         return vocabulary_of(self.model)
 
     def corpus(self, reader: Reader) -> Corpus:
-        """The corpus, at least as new as what a reader sees.
+        """The corpus, at least as new as the state of a reader.
 
         If there is much to derive and the reader has no time left, a thread does it.
 
@@ -275,7 +275,7 @@ class PassageIndex:
         without `sections` it embeds only the notes that somebody wrote.
 
         Raises:
-            EmbedderFailed: the embedder failed; what it made before is stored.
+            EmbedderFailed: the embedder failed; its earlier vectors are stored.
         """
         self._report = report
         if self._guarded is not None:
