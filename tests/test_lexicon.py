@@ -36,6 +36,34 @@ LOCALS_LEFT = {
     "whole": 0,
 }
 
+# Words that say little about a value, and the number of locals and parameters that are such a word.
+# Numbers may only become smaller.
+VAGUE_LOCALS = {
+    "asked": 23,
+    "declared": 188,
+    "fresh": 20,
+    "given": 73,
+    "here": 34,
+    "how": 3,
+    "known": 163,
+    "settled": 2,
+    "there": 49,
+    "what": 73,
+    "which": 8,
+}
+
+# Words that leave the subject of a sentence open, and the number of docstrings with one.
+LOOSE_WORDS = re.compile(
+    r"\b(?:what|who|where)ever\b|\bone's own\b|\b(?:returns|says) whether\b", re.IGNORECASE
+)
+LOOSE_DOCSTRINGS_LEFT = 13
+
+# Entries below `Raises:` whose subject is a pronoun, and their number.
+PRONOUN_OF_ERROR = re.compile(
+    r"^ +[A-Z][\w.]*(?:, [A-Z][\w.]*)*: (?:it|they|there is none)\b", re.MULTILINE
+)
+PRONOUNS_OF_ERRORS_LEFT = 134
+
 # The word inside is `link`. Each of its other names belongs to the packages of one door.
 DOORS = {
     "edge": {
@@ -140,8 +168,17 @@ def test_no_function_is_named_by_a_word_that_says_nothing() -> None:
 
 def test_locals_with_words_that_say_nothing_become_fewer() -> None:
     counts = Counter(name for path in MODULES for name in stored_names(path))
-    more = {word: counts[word] for word, most in LOCALS_LEFT.items() if counts[word] > most}
+    allowed = LOCALS_LEFT | VAGUE_LOCALS
+    more = {word: counts[word] for word, most in allowed.items() if counts[word] > most}
     assert more == {}
+
+
+def test_docstrings_name_their_subjects() -> None:
+    texts = [str(text.value) for path in MODULES for text in docstrings(path)]
+    loose = [text for text in texts if LOOSE_WORDS.search(text)]
+    assert len(loose) <= LOOSE_DOCSTRINGS_LEFT, loose
+    pronouns = [match[0] for text in texts for match in PRONOUN_OF_ERROR.finditer(text)]
+    assert len(pronouns) <= PRONOUNS_OF_ERRORS_LEFT, pronouns
 
 
 def test_a_link_has_another_name_only_at_the_doors_that_use_it() -> None:

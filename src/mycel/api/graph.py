@@ -422,7 +422,7 @@ class Graph(GraphView):
 
         Raises:
             NotFound: there never was such an element, or it was purged before.
-            ImmutableTarget, ConstraintViolation: it defines a type or predicate that is needed.
+            ImmutableTarget, ConstraintViolation: the element defines a type or predicate in use.
         """
         with self.transaction(actor=by, message=self._why(message) or "purge") as tx:
             purged = purging.purge(tx, ref, reason)
@@ -533,7 +533,7 @@ class Graph(GraphView):
         removes all other elements. A warning reports vectors that the embedder cannot make.
 
         Raises:
-            MycelError: it names the file, the line, the type, the property and the value.
+            MycelError: the error names the file, the line, the type, the property and the value.
         """
         from mycel.migration.schema_in_force import read  # noqa: PLC0415 - as above
         from mycel.transfer.load import load  # noqa: PLC0415 - as above

@@ -65,7 +65,7 @@ class GraphView:
         A reference is an id, a URI, (type, name), (subject, predicate, object), or an element.
 
         Raises:
-            NotFound: there is none in this state.
+            NotFound: this state has no such element.
         """
         with self._store.lending(self.state) as reader:
             element = reader.element(reader.number(ref), tombstoned=tombstoned)
@@ -177,7 +177,7 @@ class GraphView:
             NotFound: the start does not exist.
             TypeMismatch: a type of relation is not defined.
             ConstraintViolation, InvalidValueType: a bound of the wrong kind.
-            ExecutionTimeout: it took too long.
+            ExecutionTimeout: the search took too long.
         """
         visibility = visibility_of({"for_time": for_time, "include_archived": include_archived})
         bounds = traversal.Bounds(
@@ -224,7 +224,7 @@ class GraphView:
         Raises:
             NotFound: the start does not exist.
             ConstraintViolation: more hops than the cap of 6, or another bound is broken.
-            ExecutionTimeout: it took too long.
+            ExecutionTimeout: the search took too long.
         """
         with self._store.reading(self.state) as reader:
             reader.deadline = monotonic() + self._timeout_s

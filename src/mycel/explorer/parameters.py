@@ -53,7 +53,7 @@ def checked(view: str, parameters: Parameters, values: Mapping[str, Any]) -> dic
     """The value of every parameter of a view.
 
     Raises:
-        InvalidSyntax: one is unknown or missing.
+        InvalidSyntax: a parameter is unknown or missing.
         InvalidValueType, ConstraintViolation: a parameter does not take its value.
     """
     unknown = sorted(values.keys() - parameters.keys())

@@ -209,7 +209,7 @@ class _Past:
         """The next events after a position; None if there are too many, or they are unknown.
 
         Raises:
-            MycelError: they cannot be read.
+            MycelError: the commits cannot be read.
         """
         if position in self._pages:
             return self._pages[position]

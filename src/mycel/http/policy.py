@@ -261,7 +261,7 @@ def origins_of(allowed: Iterable[str]) -> frozenset[str]:
     ['https://app.example.org', 'null']
 
     Raises:
-        ConstraintViolation: one of them is no origin.
+        ConstraintViolation: a text is no origin.
     """
     return frozenset(_origin(text) for text in allowed)
 

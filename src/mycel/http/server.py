@@ -182,7 +182,7 @@ def check_certificate(certificate: Path, key: Path) -> None:
     """Check that a certificate and its key can be used.
 
     Raises:
-        ConstraintViolation: they cannot.
+        ConstraintViolation: certificate or key cannot be used.
     """
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")

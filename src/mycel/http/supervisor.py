@@ -40,7 +40,7 @@ def check_possible() -> None:
     """Check that several processes can serve here.
 
     Raises:
-        ConstraintViolation: they cannot.
+        ConstraintViolation: the system has no fork.
     """
     if not hasattr(os, "fork") or sys.platform == "win32":
         raise ConstraintViolation(

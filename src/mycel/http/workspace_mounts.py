@@ -224,7 +224,7 @@ class WorkspaceMounts:
         A submission to a missing workspace creates it, if the policy allows that.
 
         Raises:
-            NotFound: there is none.
+            NotFound: there is no such workspace.
         """
         try:
             return self._folder.find(name)

@@ -57,9 +57,9 @@ def check(
     """The arguments in the form that the tool expects; with `exact`, slips are refused.
 
     Raises:
-        InvalidSyntax: one is missing or unknown.
-        InvalidValueType, ConstraintViolation: one has the wrong type, or is out of bounds.
-        ResourceExhausted: they are too large.
+        InvalidSyntax: an argument is missing or unknown.
+        InvalidValueType, ConstraintViolation: an argument has the wrong type, or is out of bounds.
+        ResourceExhausted: the arguments are too large.
     """
     _check_size(tool, values)
     return _object(schema, values, _Call(tool, exact), "")

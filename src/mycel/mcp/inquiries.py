@@ -185,7 +185,7 @@ def asked_about(keys: Iterable[str]) -> tuple[str, int]:
     """The merge and the round in the keys of answers.
 
     Raises:
-        InvalidSyntax: they are no keys of questions.
+        InvalidSyntax: the keys are no keys of questions.
     """
     pairs = {(match[2], int(match[1])) if (match := _KEY.fullmatch(key)) else None for key in keys}
     if len(pairs) != 1 or None in pairs:

@@ -345,7 +345,7 @@ def _check_related(db: Graph, source: RemoteSource, head: RemoteHead) -> None:
     """Check that a graph and a remote begin with the same commit.
 
     Raises:
-        HistoryRewritten: they do not, so this graph is a clone of another remote.
+        HistoryRewritten: the first commits differ, so this graph is a clone of another remote.
     """
     with db.reading() as reader:
         first = next((entry.seq for entry in transactions_after(reader, 0, 1)), 0)

@@ -114,7 +114,7 @@ def parse_scopes(texts: Iterable[str]) -> tuple[ScopeRule, ...]:
     """Read all scopes of a token.
 
     Raises:
-        ConstraintViolation: there is none, one is wrong, or there are too many.
+        ConstraintViolation: there are no scopes or too many, or a scope is wrong.
     """
     scopes = tuple(dict.fromkeys(map(parse_scope, texts)))
     if not scopes or len(scopes) > SCOPES_MAX:

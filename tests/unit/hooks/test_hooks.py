@@ -62,7 +62,7 @@ def test_a_prompt_gets_the_note_that_fits_once_in_a_session(
     assert "concept://shop/auth/passkeys" in told
     assert "source meeting of May, written today" in told
     assert ask(knowledge, path, "prompt", prompt=PROMPT) == ""
-    assert newest(path)["why"] == "what fits was shown before"
+    assert newest(path)["why"] == "all notes that fit were shown before"
     assert ask(knowledge, path, "prompt", prompt=PROMPT, session_id="s2")
     # A compaction makes the model forget.
     ask(knowledge, path, "pre-compact")

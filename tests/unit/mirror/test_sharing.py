@@ -226,7 +226,7 @@ def test_a_purge_reaches_the_other_and_does_not_come_back(pair: tuple[Person, Pe
     bob.push()
     ada.db.purge(("Concept", "concept://shop/secret"), "asked to")
     pushed = ada.mirror.push(remote="")
-    assert any("Git keeps what it saw" in note for note in pushed.notes)
+    assert any("Git keeps old content" in note for note in pushed.notes)
     ada.sync()
     for number in range(3):
         bob.knowledge.add(f"more/{number}")

@@ -121,7 +121,7 @@ def value_in(text: str, *, as_text: bool) -> Any:
     """The value in an edited file.
 
     Raises:
-        NothingEdited: there is none.
+        NothingEdited: the file has no value.
         InvalidSyntax: the value is no JSON, or contested lines are still marked.
     """
     _, cut, body = text.partition(f"{CUT}\n")

@@ -99,7 +99,7 @@ def execute(
     """Run one command or capsule; a capsule may be longer than a command.
 
     Raises:
-        MycelError: it failed, or writes with `readonly`; nothing was written.
+        MycelError: the command failed, or writes with `readonly`; nothing was written.
     """
     if first_word(command) == "UPSERT":
         return apply_capsule(db, command, values, readonly=readonly, dry_run=dry_run)

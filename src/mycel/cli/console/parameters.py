@@ -181,8 +181,8 @@ def resolve(
     elements are tried last; with `removed`, they are tried right after live elements of this name.
 
     Raises:
-        InvalidId: it is neither an id nor `Type:name`, nor a URI or a path of a node; or it is a
-            URI that leads out of its workspace.
+        InvalidId: the text is neither an id nor `Type:name`, nor a URI or a path of a node; or it
+            is a URI that leads out of its workspace.
         TypeMismatch: the type is not defined.
         NotFound: there is no such concept, or several have the short name.
     """

@@ -45,7 +45,7 @@ class PublishedFiles:
         """Check that others may read the file at a path, which starts at the root.
 
         Raises:
-            NotFound: they may not, or there is no such file; the error does not say which.
+            NotFound: others may not read the file, or it does not exist; both give the same error.
         """
         parts = path.split("/")
         is_hidden = any(part.startswith(".") for part in parts)

@@ -116,7 +116,7 @@ class Embeddings:
         If the embedder does not answer, no further property is checked.
 
         Raises:
-            ConstraintViolation: it makes vectors of another size.
+            ConstraintViolation: the embedder makes vectors of another size.
         """
         vectors_before = {_embedded_vector(*prop) for prop in _with_embed(before)}
         new = [

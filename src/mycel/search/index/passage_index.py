@@ -447,7 +447,7 @@ class PassageIndex:
         """The elements with stored vectors, and these.
 
         Raises:
-            ValueError: one is damaged.
+            ValueError: a vector is damaged.
         """
         elements, content = array("q"), bytearray()
         for element, vector in passages.vectors(reader, self.mark):

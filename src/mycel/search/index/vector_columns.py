@@ -70,7 +70,7 @@ class VectorColumns:
 
         Raises:
             ConstraintViolation: the embedder in use does not make vectors of this property.
-            EmbedderFailed: it failed; the vectors made before are stored.
+            EmbedderFailed: the embedder failed; the vectors made before are stored.
             ExecutionTimeout: the deadline (`time.monotonic`) has passed; the same.
         """
         if self._store.location.readonly:
