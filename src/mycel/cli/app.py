@@ -88,8 +88,7 @@ _PANELS: Final = {
         "copy": "Copy the graph to another place, with its whole journal, and verify the copy.",
         "restore": "Replace the graph with a backup, which is verified first.",
         "sleep": "Run one cycle of upkeep: due elements, duplicates, contradictions.",
-        "retention": "Say how long elements are kept, and what becomes of them then; or show the"
-        " rules.",
+        "retention": "Set how long elements are kept and what happens then; or show the rules.",
         "tend": "Show the next task of upkeep, or one by its id; or decide a task, and show the"
         " next one.",
         "demo": "Show the main commands on a small example graph.",
