@@ -202,6 +202,8 @@ def lifetimes() -> st.SearchStrategy[dict[str, Any]]:
         {},
         optional={
             "archived_at": st.sampled_from(("2000-01-01", "once", None)),
+            "pinned": st.sampled_from((True, False, False, "yes")),
+            "hold": st.sampled_from(("", "audit", False, False, None)),
             "valid_from": times,
             "valid_until": times,
             "expires_at": times,

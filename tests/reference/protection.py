@@ -1,8 +1,8 @@
-"""Elements that may not be changed or removed (KIP §4.2.4 and Appendix 4, KIP_3004)."""
+"""Elements that may not be changed or removed (KIP §4.2.4 and Appendix 4, KIP_3004), and pins."""
 
 from __future__ import annotations
 
-from mycel.errors import ImmutableTarget
+from mycel.errors import ConstraintViolation, ImmutableTarget
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR
 from tests.reference.graph import Concept, Element, Graph
 from tests.reference.json_values import identical
@@ -27,7 +27,13 @@ DIRECTIVES = "core_directives"
 
 
 def check_change(before: Element, after: Element, actor: str, graph: Graph) -> None:
-    """Refuse a change to the foundation and its links, or to the directives of an actor."""
+    """Refuse a change to the foundation and its links, or to the directives of an actor.
+
+    What is pinned or held cannot be archived.
+    """
+    archived = [element.metadata.get("archived_at") is not None for element in (before, after)]
+    if archived == [False, True]:
+        _check_unmarked(before)
     if not isinstance(before, Concept):
         if actor != SYSTEM_ACTOR:
             _check_link(before, graph)
@@ -45,12 +51,21 @@ def check_change(before: Element, after: Element, actor: str, graph: Graph) -> N
 
 
 def check_removal(element: Element, graph: Graph) -> None:
-    """Refuse to remove the foundation, an actor, or a link that genesis gave to the foundation."""
-    if isinstance(element, Concept):
-        if (element.type, element.name) in FOUNDATION | ACTORS | DOMAINS:
-            raise ImmutableTarget(f"{element.name} cannot be removed.")
-        return
-    _check_link(element, graph)
+    """Refuse to remove the foundation, an actor, or a link that genesis gave to the foundation.
+
+    What is pinned or held cannot be removed either.
+    """
+    if not isinstance(element, Concept):
+        _check_link(element, graph)
+    elif (element.type, element.name) in FOUNDATION | ACTORS | DOMAINS:
+        raise ImmutableTarget(f"{element.name} cannot be removed.")
+    _check_unmarked(element)
+
+
+def _check_unmarked(element: Element) -> None:
+    pinned, held = (element.metadata.get(key) for key in ("pinned", "hold"))
+    if pinned is True or held not in (None, False, ""):
+        raise ConstraintViolation("It is pinned or held.")
 
 
 def is_foundation_link(element: Element, graph: Graph) -> bool:
