@@ -88,13 +88,14 @@ class _Upsert:
 
     def proposition_block(self, block: ast.PropositionBlock, metadata: JsonObject) -> int:
         attributes = self.parameters.mapping(block.attributes)
-        weight = self.weight(block.weight)
         if isinstance(block.target, ast.LinkById):
             number = self.existing(block.target)
+            weight = self.weight(block.weight)
             self.expect(block.expect_version, number)
             self.draft.merge_keys(number, attributes, self.inherited(block, metadata), weight)
         else:
             place = self.place(block.target)
+            weight = self.weight(block.weight)
             self.draft.check_not_self(place[0], place[2])
             found = self.draft.graph.link(*place)
             self.expect(block.expect_version, found.number if found else None)
