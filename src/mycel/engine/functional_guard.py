@@ -11,9 +11,10 @@ others by these rules:
 3. A period of another value in which it begins ends there. If the new one has an end of its own, as
    that of a stand-in has, the other value holds again from that end on: the part before becomes a
    former period of its link. A warning says so.
-4. A period that begins at the same time as the new one stays as it is, unless the new one ends
-   before it does. Then it begins where the new one ends. Otherwise the two values contradict each
-   other: a warning names both, and a cycle asks about them.
+4. A period that begins at the same time as the new one stays as it is, except in two cases. If the
+   new one ends before it does, it begins where the new one ends. If it began there only because a
+   stand-in ended, the new one takes its place. Otherwise the two values contradict each other: a
+   warning names both, and a cycle asks about them.
 
 A period is new if its link is new, if it overlaps no period that the link had, or if somebody adds
 it to `former_periods`. Other changes of dates are corrections. They move no other value, nor does a
@@ -233,7 +234,9 @@ def _give_way(
         if period.since_us < effective.since_us < period.until_us:
             has_ended = True
             periods += [Period(period.valid_from, effective.valid_from), *rest]
-        elif period.since_us == effective.since_us and rest:
+        elif period.since_us == effective.since_us and (
+            rest or _resumes(other, period.since_us, others)
+        ):
             periods += rest
         else:
             periods.append(period)
@@ -252,6 +255,17 @@ def _give_way(
     if any(period.overlaps(effective) for period in periods):
         _warn_both(tx, new, other, effective)
     return has_ended
+
+
+def _resumes(other: Proposition, since_us: int, others: list[Proposition]) -> bool:
+    """True if a link holds from a time on because a stand-in for it ended then."""
+    ends = {period.until_us for period in all_periods(other.metadata)}
+    return any(
+        period.until_us == since_us and period.since_us in ends
+        for third in others
+        if third.number != other.number
+        for period in all_periods(third.metadata)
+    )
 
 
 def _warn_both(tx: Transaction, one: Proposition, other: Proposition, period: Period) -> None:

@@ -114,6 +114,15 @@ def test_a_new_value_splits_a_former_one(db: mycel.Graph) -> None:
     assert step(db.sleep(), "contradictions").asked == 0
 
 
+def test_a_value_after_a_stand_in_takes_the_place_of_the_one_before(db: mycel.Graph) -> None:
+    for order in ((1, 2), (2, 1)):
+        write(db, "oslo", "2019-01-01", former_periods=None, valid_until=None)
+        for at in order:
+            write(db, *(("bergen", "2021-01-01", "2022-01-01"), ("paris", "2022-01-01"))[at - 1])
+        assert cities(db, 2020, 2021, 2022, 2030) == [["oslo"], ["bergen"], ["paris"], ["paris"]]
+        db.execute('DELETE PROPOSITIONS ?l WHERE { ?l (?p, "lives_in", ?c) }')
+
+
 def test_former_periods_that_somebody_adds_take_their_time_from_others(db: mycel.Graph) -> None:
     tell(db)
     write(
