@@ -1,7 +1,7 @@
 """The explorer through a real server: the first screen, suggestions, neighbours, live streams.
 
 The graph has URIs in folders, as the knowledge engine writes them, so that segments of paths can be
-searched. Times are those of a client over one kept connection. Following the journal is timed by
+searched. Times are measured by a client over one kept connection. Following the journal is timed by
 the processor time of the process that follows, beside that of the writes.
 """
 

@@ -492,7 +492,7 @@ FIRST_BY_NAME: Final = (
 )
 FIRST_BY_NAME_ALSO: Final = (
     Form(
-        "SQL that takes names for unique",
+        "SQL that assumes unique names",
         _counted(
             "SELECT b.name, g.n FROM (SELECT object AS o, count(*) AS n FROM proposition"
             " WHERE predicate = ?1 GROUP BY object ORDER BY n DESC, o LIMIT 10) g"

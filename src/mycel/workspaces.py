@@ -134,7 +134,7 @@ def owner_of(home: Path, workspace: str) -> Owner | None:
 def found_from(home: Path, folder: Path, *, above: bool = True) -> Owner | None:
     """The workspace of a folder or, with `above`, of the nearest folder above that has one.
 
-    A linked worktree of Git without a workspace has that of its main worktree.
+    A linked worktree of Git without a workspace has the workspace of its main worktree.
     """
     owners_by_folder = {owner.folder: owner for owner in owners(home)}
     moved = _moved(home, owners_by_folder.values())

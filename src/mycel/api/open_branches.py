@@ -30,7 +30,7 @@ def check_sees(name: str) -> None:
     """Check that the permission of this thread allows it to see a branch.
 
     Raises:
-        NotFound: the thread may not see the branch; the error is that of a missing one.
+        NotFound: the thread may not see the branch; it gets the error about a missing branch.
     """
     if not sees_branch(name):
         raise NotFound(f"The graph has no branch {shorten(repr(name))}.")

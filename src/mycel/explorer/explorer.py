@@ -229,14 +229,14 @@ VIEWS: Final[dict[str, View]] = {
         {
             "limit": integer_parameter("Commits", limits.COMMITS, limits.COMMITS_MAX),
             "before": integer_parameter(
-                "Only those that ended before this position", None, 1 << 62
+                "Only commits that ended before this position", None, 1 << 62
             ),
-            "path": Argument("text", "Only those that changed nodes under this URI"),
-            "type": Argument("text", "Only those that changed this type or relation type"),
-            "actor": Argument("text", "Only those of this actor"),
+            "path": Argument("text", "Only commits that changed nodes under this URI"),
+            "type": Argument("text", "Only commits that changed this type or relation type"),
+            "actor": Argument("text", "Only commits of this actor"),
             "since": _SINCE,
             "until": _UNTIL,
-            "text": Argument("text", "Only those with this text in their message"),
+            "text": Argument("text", "Only commits with this text in their message"),
         },
     ),
     "commit": View(
@@ -277,7 +277,7 @@ VIEWS: Final[dict[str, View]] = {
         has_body=True,
     ),
     "not_holding": View(
-        "Of some nodes and the links among them, those that do not hold at a time",
+        "The nodes among some ids, and the links among them, that do not hold at a time",
         {
             "ids": Argument("texts", "The nodes", required=True, most=limits.KNOWN_MAX),
             "time": Argument("text", "The time", required=True),
@@ -571,7 +571,9 @@ class Explorer:
         allowance = current()
         wait_s = self._timeout_s if allowance is None else allowance.wait_s()
         if not self._comparing.acquire(timeout=wait_s):
-            raise ExecutionTimeout("Others compare moments at this time.", hint="Retry later.")
+            raise ExecutionTimeout(
+                "Other comparisons are running at the moment.", hint="Retry later."
+            )
         try:
             return past.diff(self.db, {"from": from_, **values})
         finally:

@@ -1,6 +1,6 @@
 """Concepts by the beginnings of words in their names.
 
-The words of a node are those of its readable name and of the last segment of its URI, split at
+The words of a node are the words of its readable name and of the last segment of its URI, split at
 other characters and inside `CamelCase`. The words of other segments belong to its folder, which
 many nodes share. If a node loses a word, the entry stays until the index is made again, so a search
 checks every candidate against its present words.

@@ -58,7 +58,7 @@ def counts(reader: Reader, census: Census) -> JsonObject:
 def workspaces(census: Census) -> list[JsonObject]:
     """The workspaces of concept and file URIs in a graph, the largest first.
 
-    `group` is the group of the concepts of a workspace, or that of its files if there are more
+    `group` is the group of the concepts of a workspace, or the group of its files if there are more
     files.
     """
     counter: Counter[str] = Counter()

@@ -56,7 +56,7 @@ def _open_merge(call: EndpointCall) -> Merge:
     if merge is None:
         raise NotFound(
             f"No merge {call.name!r} into {call.db.branch} is open.",
-            hint="GET /merges lists those that are.",
+            hint="GET /merges lists the open ones.",
         )
     return merge
 
@@ -105,7 +105,7 @@ BRANCH_ENDPOINTS: Final = (
     Endpoint(
         "POST",
         "/merges",
-        "Merge a branch into that of the request",
+        "Merge a branch into the branch of the request",
         _merge,
         {
             "source": Argument("text", "The branch to take from", required=True),

@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 _ANSWER: Final = {
     "type": "object",
-    "description": "The view; `position` is that of the journal at the state it shows.",
+    "description": "The view; `position` is the journal position of the shown state.",
     "properties": {"position": {"type": ["integer", "null"]}},
     "required": ["position"],
 }

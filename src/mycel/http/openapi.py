@@ -294,7 +294,7 @@ def _kip(body_bytes_max: int) -> dict[str, Any]:
         "It was run",
         *(400, 404, 408, 409, 413, 415, 429, 503, 504),
         schema=_ref("Response"),
-        description="The status is that of the error, if there is one. A batch is answered with"
+        description="An error has its own status. A batch is answered with"
         f" 200, and each of its responses has its own error. At most {body_bytes_max} bytes.",
         parameters=[_BRANCH],
         requestBody={"required": True, "content": _json(calls, examples=_EXAMPLES)},

@@ -256,7 +256,7 @@ class RequestGate:
             error = ResourceExhausted(
                 f"Too many streams are open: a client may have {each_max}, and all together"
                 f" {streams_max}.",
-                hint="Close those that nobody reads.",
+                hint="Close streams that nobody reads.",
             )
             return refusal(error, 503, {"retry-after": "5"} | CLOSE)
         self._streams[client] += 1

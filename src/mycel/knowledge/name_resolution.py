@@ -1,6 +1,6 @@
 """Finds the node that a reference means, if no node has exactly that URI.
 
-    file     a bare path is that of a file
+    file     a bare path is the path of a file
     former   a node had the URI before it moved, or before it was merged into another one
     alias    a node has the text among its aliases
     name     one node alone has the short name: Collection.add, collection.rs, a readable name

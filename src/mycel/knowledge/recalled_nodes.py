@@ -167,7 +167,7 @@ def gathered(
 
 
 def with_distant(recalled: Recalled, nodes: Sequence[DistantNode], max_tokens: int) -> Recalled:
-    """The recalled nodes with those of other workspaces, the nearest for which there is room."""
+    """The recalled nodes with nodes of other workspaces, the nearest ones while there is room."""
     room = max_tokens - recalled.tokens
     chosen = []
     for node in nodes:

@@ -34,7 +34,7 @@ _SCOPES: Final = re.compile(r"::|#")
 class ShortNames:
     """The nodes that have a text as an alias or as a short name.
 
-    The index does not have nodes of an open transaction yet; `own` has those that should be found
+    The index does not have nodes of an open transaction yet; `own` has such nodes, which are found
     too.
     """
 

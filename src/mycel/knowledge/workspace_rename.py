@@ -8,7 +8,9 @@ from mycel.store.write.transaction import Transaction
 
 
 def rename_workspace(tx: Transaction, workspace: str, name: str) -> int:
-    """Move the concepts and files of a workspace to those of another name. Returns how many.
+    """Move the concepts and files of a workspace to URIs with another workspace name.
+
+    Returns their number.
 
     Relations and history stay with them. URIs inside texts stay unchanged.
     """

@@ -97,11 +97,11 @@ def build_server(
     """A server with tools, resources and prompts over an open graph.
 
     With `contexts`, calls are independent and name an active context by a handle. Without it, each
-    branch has one active context; `knowledge` has that of the branch in use. `runner` runs calls
-    that come over HTTP; other calls run in threads of this server. With `sampling`, the model of a
-    client that offers it is asked about conflicts of merges. `queries` are the named queries that
-    are tools of their own; with `only_queries` there are no other tools. `open_workspaces` opens
-    the workspaces that calls name. The caller closes the graph and its `branches`.
+    branch has one active context; `knowledge` has the context of the branch in use. `runner` runs
+    calls that come over HTTP; other calls run in threads of this server. With `sampling`, the model
+    of a client that offers it is asked about conflicts of merges. `queries` are the named queries
+    that are tools of their own; with `only_queries` there are no other tools. `open_workspaces`
+    opens the workspaces that calls name. The caller closes the graph and its `branches`.
     """
     branches = OpenBranches(db) if branches is None else branches
     explorers = OpenExplorers(knowledge.workspace, readonly=True, timeout_s=EXPLORING_S)

@@ -468,7 +468,10 @@ TOOLS: Final = (
 
 
 def offered(*, readonly: bool, has_files: bool = True) -> tuple[Tool, ...]:
-    """The tools of a server. A read-only one offers those that read; `bootstrap` needs files."""
+    """The tools of a server.
+
+    A read-only server offers only tools that read; `bootstrap` needs files.
+    """
     tools = TOOLS if has_files else tuple(tool for tool in TOOLS if tool is not BOOTSTRAP)
     if not readonly:
         return tools

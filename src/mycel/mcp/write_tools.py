@@ -188,7 +188,7 @@ def forget(call: ToolCall) -> Answer:
             along = count(outcome.result.relations, "relation")
             if outcome.result.concepts:
                 page.add(f"{outcome.uri} removed, with {along}.")
-            elif outcome.result.relations:  # The URI is that of a relation or a placeholder.
+            elif outcome.result.relations:  # The URI names a relation or a placeholder.
                 page.add(f"{outcome.uri}: {along} removed.")
             lines = [line for line in outcome.result.warnings if line.startswith(RESOLVED_NAMES)]
             names += [line.removeprefix(RESOLVED_NAMES).removesuffix(".") for line in lines]
@@ -301,7 +301,7 @@ def _folder(knowledge: Knowledge, path: str, root: Path) -> Path:
 def _index(call: ToolCall) -> None:
     """Build the index now, and not during the first search.
 
-    Embedders other than that of the package work in the background.
+    Only the embedder of the package is used here; others work in the background.
     """
     embeddings = call.state.knowledge.db.embeddings
 

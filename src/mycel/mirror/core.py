@@ -1,7 +1,8 @@
 """Documents that every graph has; a mirror leaves them out.
 
-They are the content of a new graph (`mycel.capsules`), and definitions equal to those that are made
-on first use. If somebody has changed such a document, or linked it to something, it has a file.
+They are the content of a new graph (`mycel.capsules`), and definitions equal to the ones that are
+made on first use. If somebody has changed such a document, or linked it to something, it has a
+file.
 
 `core_documents.json` has the SHA-256 of each document of a new graph by its path, followed by the
 hashes from earlier versions; a test compares the first ones with a new graph.

@@ -234,7 +234,7 @@ def without_links(body: str, path: str) -> tuple[str, frozenset[BodyLink] | None
             return "" if remainder == [""] else "\n".join(remainder), frozenset(links)
         if line:
             links.add(_link(line, path, at))
-    raise ValueError(begin, f"its block of links has no end: a line `{LINKS_END}`")
+    raise ValueError(begin, f"its block of links lacks the line `{LINKS_END}` at its end")
 
 
 def _link(line: str, path: str, at: int) -> BodyLink:

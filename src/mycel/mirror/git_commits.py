@@ -1,7 +1,7 @@
 """Commits of others on the branch of a mirror: their authors, times and files.
 
 In the journal, the author of an imported file is the actor, and the message has the authors and
-times of the commits. The time of the journal entry is that of the import.
+times of the commits. The journal entry has the time of the import.
 """
 
 from __future__ import annotations

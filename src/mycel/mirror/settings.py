@@ -37,7 +37,7 @@ class Pending(NamedTuple):
     seq: int
     """The last journal entry before the import."""
     tip: str
-    """The commit of the branch that was imported from."""
+    """The commit of the mirror's branch that is imported."""
     files: Mapping[str, str]
     """The object of each file that was edited; empty for one that was deleted."""
     onto: str = ""

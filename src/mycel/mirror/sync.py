@@ -337,7 +337,7 @@ class Upkeep(Inspection):
         return pending if names.issuperset(pending.sources) else None
 
     def _brought(self, commit: str, imported: Mapping[str, str]) -> dict[str, TreeChange]:
-        """The changes of imported files, from their content on the disk to that of a commit."""
+        """The changes of imported files, from the content on the disk to that of a commit."""
         tree = self.repository.objects_at(commit, imported)
         return {path: TreeChange(path, name, tree.get(path, "")) for path, name in imported.items()}
 

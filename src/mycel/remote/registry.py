@@ -146,8 +146,8 @@ class RemoteRegistry:
         if entry is None:
             raise NotFound(
                 f"No workspace {shorten(repr(name))} is registered.",
-                hint="`mycel remote list` shows those that are; `mycel remote add NAME URL` adds"
-                " one.",
+                hint="`mycel remote list` shows the registered ones; `mycel remote add NAME URL`"
+                " adds one.",
             )
         return entry
 

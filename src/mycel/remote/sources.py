@@ -72,7 +72,7 @@ class RemoteSource(Protocol):
         ...
 
     def consistency(self, entries: int, to: int) -> ConsistencyProof:
-        """The proof that a journal of this many entries is the beginning of that of a commit."""
+        """The proof that a journal of this many entries is the beginning of a commit's journal."""
         ...
 
     def submit(self, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:

@@ -379,7 +379,7 @@ class QuestionEvidence:
         return corpus.beside(asks)[0] - asks
 
     def _pieces(self, places: Positions) -> Floats:
-        """The likeness of each word of the question to the nearest of some passages, weighted.
+        """The weighted likeness of each word of the question to the nearest words of some passages.
 
         The sum over the words is from 0 to 1. A word in a script that the model does not know has
         no pieces; it is only found exactly.

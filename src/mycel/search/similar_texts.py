@@ -114,7 +114,7 @@ def have_one_template(one: str, other: str) -> bool:
 
 
 def _divide(text: str) -> tuple[list[str], list[str]]:
-    """The words of a text that make sentences, and those that stand for one thing.
+    """The ordinary words of a text, and the words that name a single thing.
 
     These have a digit, a sign or a capital letter.
     """

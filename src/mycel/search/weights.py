@@ -170,9 +170,9 @@ NOTE_PIECES: Final = 0.4
 """The weight of the own pieces of a note, if the sentence model has embedded it."""
 READ_CROWD: Final = 0.3
 READ_CROWD_OF_SENTENCES: Final = 0.2
-"""The evidence of sections of documents is divided by 1 plus this factor times a logarithm: that
-of their number per note that somebody wrote. The second factor is for sections that the sentence
-model has embedded. Fitted on notes beside documents."""
+"""The evidence of sections of documents is divided by 1 plus this factor times the logarithm of the
+number of sections per written note. The second factor is for sections that the sentence model has
+embedded. Fitted on notes beside documents."""
 
 PLAIN: Final = 0.7
 SCORE_MAX: Final = 0.9

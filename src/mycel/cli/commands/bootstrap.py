@@ -88,8 +88,9 @@ def bootstrap(
     again whenever you like: it reads and writes only what changed, removes what is gone, and keeps
     what others wrote. The database is created if it does not exist.
 
-    The graph is that of the folder or of the nearest folder above that has one. A Git repository
-    below such a folder is brought in only after you say so: with --here, --into, or an answer.
+    The graph of the folder is used, or else the graph of the nearest folder above that has one. A
+    Git repository below such a folder is brought in only after you say so: with --here, --into, or
+    an answer.
     """
     from mycel.knowledge.bootstrap import Bootstrap
     from mycel.knowledge.bootstrap.file_walk import check_folder

@@ -353,7 +353,7 @@ def _concept(graph: GraphView | Transaction, text: str, *, at_home: bool = False
 @archived_option
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, help="Maximum number of hits")
 @click.option(
-    "--all", "in_all", is_flag=True, help="All workspaces; some of them are --workspace a,b"
+    "--all", "in_all", is_flag=True, help="All workspaces; for some of them use --workspace a,b"
 )
 @pass_session
 def search(

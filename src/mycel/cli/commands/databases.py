@@ -118,7 +118,7 @@ def _entry_name(text: str) -> str:
     "--replace", is_flag=True, help="Take over an entry of this name that is for another graph"
 )
 @click.option(
-    "--print", "only_print", is_flag=True, help="Show what --client would write; write nothing"
+    "--print", "only_print", is_flag=True, help="Only show the text that --client would write"
 )
 @pass_session
 def init(

@@ -253,7 +253,7 @@ def _lines(text: str) -> str:
 
 
 def _edited(session: Invocation, db: Graph, conflict: str) -> tuple[str, str, Any] | None:
-    """Have the user edit a conflict; returns its id, `value` and the value, or None."""
+    """Have the user edit a conflict; returns its id, the choice `value` and the value, or None."""
     from mycel.cli.console.conflict_editor import NothingEdited, edited_value
 
     conflicts = [

@@ -64,7 +64,7 @@ def mirror() -> None:
     "folder",
     required=False,
     type=click.Path(path_type=Path),
-    help="A folder that does not exist yet; by default .knowledge in that of the graph",
+    help="A folder that does not exist yet; by default .knowledge in the folder of the graph",
 )
 @_place
 @click.option("--remote", metavar="URL", help="Where `mycel mirror push` sends commits to")
@@ -95,7 +95,10 @@ def create(
     authors: dict[str, str] | None = None,
     remote: str | None = None,
 ) -> None:
-    """Create a mirror, and say where it is. The folder of a workspace is that of its project."""
+    """Create a mirror, and say where it is.
+
+    The mirror of a workspace is in the folder of its project.
+    """
     from mycel.mirror.mirror import FOLDER, Mirror
     from mycel.mirror.settings import has_mirror
 
@@ -116,7 +119,8 @@ def create(
     "folder",
     required=False,
     type=click.Path(path_type=Path),
-    help="A clone, or a folder that does not exist yet; by default .knowledge in that of the graph",
+    help="A clone, or a folder that does not exist yet; by default .knowledge in the folder of"
+    " the graph",
 )
 @click.option("--remote", metavar="URL", help="A remote of Git, or the URL of one to fetch from")
 @_place

@@ -31,7 +31,7 @@ def query() -> None:
 @click.argument("file", help="A .gq file; - is standard input")
 @pass_session
 def add(session: Invocation, *, file: str) -> None:
-    """Add the queries of a file, in place of those of the same names; all of them, or none."""
+    """Add the queries of a file, in place of queries with the same names; all of them, or none."""
     from mycel.cli.console.parameters import read_text
 
     if file == "-":

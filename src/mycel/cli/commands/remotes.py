@@ -83,7 +83,7 @@ def add(
 @click.option("--token-file", default="", metavar="FILE", help="A file with it, of mode 600")
 @pass_session
 def list_(session: Invocation, *, server: str | None, token_env: str, token_file: str) -> None:
-    """List the registered workspaces, or those of a server that a token may see."""
+    """List the registered workspaces, or the workspaces of a server that a token may see."""
     from mycel.remote.registry import RemoteRegistry
 
     if server is not None:

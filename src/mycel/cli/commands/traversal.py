@@ -45,7 +45,7 @@ MISSING = "Missing"
 @direction_option
 @follow_option
 @click.option(
-    "--all", "in_all", is_flag=True, help="All workspaces; some of them are --workspace a,b"
+    "--all", "in_all", is_flag=True, help="All workspaces; for some of them use --workspace a,b"
 )
 @click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The state at this moment")
 @for_time_option

@@ -154,7 +154,8 @@ class Invocation:
         if namesakes:
             owners = [owner for owner in owners if owner.folder.name == folder.name]
         advice = [
-            f"`mycel init --workspace {owner.workspace}` goes on with that of {owner.folder}"
+            f"`mycel init --workspace {owner.workspace}` goes on with the workspace of"
+            f" {owner.folder}"
             for owner in owners[:CANDIDATES_NAMED]
         ]
         return f"If the folder was moved here: {'; '.join(advice)}." if advice else ""
@@ -201,7 +202,7 @@ class Invocation:
     def actor(self) -> str:
         """The actor of writes by a person: the option, or else the person's own name.
 
-        The name comes from the configuration of Git, or is that of the user of the system.
+        The name comes from the configuration of Git, or else from the account on the system.
         """
         # Imported late: this loads the engine.
         from mycel.engine.write_defaults import DEFAULT_ACTOR

@@ -69,9 +69,9 @@ def _is_repository_below(folder: Path, place: WorkspaceLocation) -> bool:
 def _is_shared(
     session: Invocation, folder: Path, place: WorkspaceLocation, *, has_options: bool
 ) -> bool:
-    """Ask which graph a repository uses; True if it is that of the folder above."""
+    """Ask which graph a repository uses; True for the graph of the folder above."""
     question = (
-        f"{folder} is a Git repository of its own, and the nearest graph is that of {place.folder}"
+        f"{folder} is a Git repository of its own, and the nearest graph belongs to {place.folder}"
         f" (workspace {place.workspace})."
     )
     if session.as_json or not sys.stdin.isatty():

@@ -79,7 +79,7 @@ class Shell:
         self.parameters: dict[str, Any] = {}
         self._dot_commands: dict[str, tuple[Callable[[str], bool], str]] = {
             ".help": (self._help, "the list of commands"),
-            ".json": (self._json, "answers as JSON, or as tables again"),
+            ".json": (self._json, "show answers as JSON, or as tables again"),
             ".timing": (self._time, "show how long each command took, or stop showing it"),
             ".readonly": (self._read, "refuse commands that write, or allow them again"),
             ".params": (self._params, "values of placeholders: name=value, {…}, or clear"),

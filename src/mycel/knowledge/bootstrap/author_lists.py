@@ -69,7 +69,7 @@ class AuthorLists:
             self.note = "Git cannot read the history of the folder: authors are not up to date"
             return
         if not self._table.is_complete:
-            self.note = "the history of Git is too long: authors are those of the newest commits"
+            self.note = "the history of Git is too long: only its newest commits count"
         self.heads[self._prefix] = checked_out.head
         self.is_new = True
 

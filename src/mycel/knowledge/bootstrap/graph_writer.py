@@ -268,7 +268,7 @@ class _Work:
             tx.update(outer, attributes=change.set, drop_attributes=change.drop)
 
     def put_files(self, files: Sequence[FileNodes]) -> None:
-        """Write files with their symbols and sections; remove those that are gone from a file."""
+        """Write files with their symbols and sections, and remove former ones of these files."""
         for group in _grouped(files, lambda file: file.rows):
             below = self._below(group)
             path_by_uri = {node.uri: file.path for file in group for node in file.inner}

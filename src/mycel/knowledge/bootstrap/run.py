@@ -210,7 +210,7 @@ class Bootstrap:
             return False
 
     def _stored_files(self) -> tuple[dict[str, Stamp], graph_writer.RootStamp]:
-        """The stored state of each file, and that of the root."""
+        """The stored state of each file, and the stamp of the root."""
         with self._db.reading() as reader:
             rows = prefixes.attribute_below(reader, self._namer.files_root, STAMP)
             root = prefixes.attribute_of(reader, self._namer.folder(""), STAMP)

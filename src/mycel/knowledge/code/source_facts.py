@@ -49,11 +49,11 @@ class Symbol(NamedTuple):
 class Import(NamedTuple):
     """One module, and the names that it brings into the file.
 
-    `names` are pairs (name there, name here); `"*"` means all of them. `alias` is the name of the
-    module itself here, if it has one. `level` counts the leading dots of a relative import of
-    Python. `scope` is the function that imports, "" for the file. `form` is the kind of statement,
-    if it matters: "mod" of Rust, "system" for an include in angle brackets, "reexport" for `export
-    … from`, "require".
+    `names` are pairs (name in the module, name in this file); `"*"` means all of them. `alias` is
+    the name of the module itself here, if it has one. `level` counts the leading dots of a relative
+    import of Python. `scope` is the function that imports, "" for the file. `form` is the kind of
+    statement, if it matters: "mod" of Rust, "system" for an include in angle brackets, "reexport"
+    for `export … from`, "require".
     """
 
     module: str

@@ -19,7 +19,7 @@ _HYPHEN: Final = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 
 
 class PdfPages:
-    """The pages of a document. `note` names what was left out; `title` is that of the document."""
+    """The pages of a document. `note` names omitted pages; `title` is the title of the document."""
 
     def __init__(self) -> None:
         self.note = ""

@@ -1,9 +1,9 @@
 """Turns headings and texts into sections, with names that stay when other sections change.
 
-The name of a section is the path of the slugs of the headings around it, without that of the title:
-`docs/kip.md` has `queries/filters`. So the name does not depend on other sections, except that the
-second of two headings with the same name gets a number. Text without a heading is called `text`. A
-long section is split between paragraphs: `filters`, `filters/part-2`.
+The name of a section is the path of the slugs of the headings around it, without the slug of the
+title: `docs/kip.md` has `queries/filters`. So the name does not depend on other sections, except
+that the second of two headings with the same name gets a number. Text without a heading is called
+`text`. A long section is split between paragraphs: `filters`, `filters/part-2`.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ class EntityGraph:
     def delete_entities(self, names: Iterable[str]) -> tuple[EntityNames, EntityNames]:
         """Delete entities, or their placeholders, with all their relations.
 
-        Returns the deleted names, and those that do not exist.
+        Returns the deleted names, and the names that do not exist.
         """
         name_list = list(dict.fromkeys(names))
 
@@ -176,7 +176,7 @@ class EntityGraph:
         return self._db.write(work) if batch else (0, ())
 
     def delete_relations(self, relations: Iterable[EntityRelation]) -> int:
-        """Delete relations. Returns the number of those that existed."""
+        """Delete relations. Returns the number of relations that existed."""
         entity_relations = list(dict.fromkeys(relations))
 
         def work(tx: Transaction) -> int:
@@ -246,7 +246,7 @@ class EntityGraph:
             page, left, _ = _fitting(page, int(room * _ENTITIES_SHARE), _size_of_member)
             left += room - int(room * _ENTITIES_SHARE)
         page.sort(key=_by_creation)
-        # Every relation includes those at placeholders.
+        # "Every relation" includes relations at placeholders.
         near = page if both_ways else [*page, *_every_member(reader, _placeholder_types(reader))]
         relations, _, has_all = _fitting(
             _relations(reader, near, both_ways=both_ways), left, _size_of_relation

@@ -207,7 +207,7 @@ class Corpus:
 
     @cached_property
     def count(self) -> int:
-        """The number of passages in force."""
+        """The number of current passages."""
         return int(self.alive.sum())
 
     @cached_property

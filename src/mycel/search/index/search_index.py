@@ -141,7 +141,7 @@ class SearchIndex:
 
 _ALL: Final[WeakSet[SearchIndex]] = WeakSet()
 _INDEXES: Final[WeakSet[PassageIndex]] = WeakSet()
-"""All that may have a thread, also those that were replaced, or whose graph is gone unclosed."""
+"""All indexes that may have a thread, even replaced ones, or ones whose graph was not closed."""
 
 
 def _after_fork_in_child() -> None:

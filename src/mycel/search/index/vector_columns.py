@@ -175,7 +175,7 @@ class VectorColumns:
         column: Column,
         numbers: Collection[int] | None,
     ) -> Iterator[tuple[int, bytes]]:
-        """The vectors of all concepts that have one, or of those with these numbers."""
+        """The vectors of all concepts that have one, or of the concepts with these numbers."""
         size = 4 * of.dimension
         unread = None if numbers is None else set(numbers)
         for number, vector in property_vectors.stored(reader, column, numbers):

@@ -4,8 +4,8 @@ Up to `EXACT_MAX` vectors, or up to `NUMBERS_MAX` numbers, are kept whole, and e
 Beyond that, a vector is kept as a code with one bit per dimension: the side of the mean on which it
 lies. For a question, a table of sums for each byte of a code is computed, with which all codes are
 compared. The best ones (`RESCORED_MIN` or more) are compared again by their whole vectors, which
-the caller reads. Of the ten nearest among 100,000 directions that are as random as can be, this
-finds 98 to 99 in 100; among vectors of texts, which lie together, all.
+the caller reads. Among 100,000 random directions, this finds 98 to 99% of the ten nearest; among
+vectors of texts, which are less spread, all of them.
 """
 
 from __future__ import annotations
