@@ -48,6 +48,7 @@ ON_POSTGRES := \
 	tests/unit/knowledge/test_nodes.py \
 	tests/unit/knowledge/test_relations.py \
 	tests/unit/upkeep/test_cycle.py \
+	tests/unit/upkeep/test_forged.py \
 	tests/unit/upkeep/test_tending.py \
 	tests/unit/upkeep/test_upkeep_api.py \
 	tests/unit/upkeep/test_validity.py \
@@ -72,6 +73,7 @@ ON_POSTGRES := \
 	tests/properties/test_search_filters.py \
 	tests/properties/test_traversal.py \
 	tests/adapters/test_former_doors.py \
+	tests/adapters/test_kept_elements.py \
 	tests/adapters/mcp/test_history_tool.py \
 	tests/adapters/http/test_working.py
 # Tests of PostgreSQL itself, which compare it with files: they run beside those, with both.
