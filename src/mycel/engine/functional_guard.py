@@ -30,7 +30,7 @@ This guard also gives the warnings about periods that a write kept, for links wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mycel.engine.due import link_text
 from mycel.engine.periods import write_periods
@@ -178,31 +178,38 @@ def _warn_kept(tx: Transaction, numbers: Iterable[int]) -> None:
         tx.warnings.append(f"So do {count(len(links) - NAMED_MAX, 'other link')}.")
 
 
+class _Rival(NamedTuple):
+    """Another value of the subject, with all of its periods."""
+
+    link: Proposition
+    periods: list[Period]
+
+
 def _claim(tx: Transaction, place: tuple[str, str, str], claimed: Period) -> None:
     """Take a period of a link from the other values of its subject."""
     new = tx.get_edge(*place)
     if new is None:
         return
-    others = [
-        other
-        for other in tx.reader.touching_links(new.ends[0])
-        if other.number != new.number
-        and other.predicate == new.predicate
-        and other.subject == new.subject
-        and other.metadata.get(ARCHIVED_AT) is None
+    rivals = [
+        _Rival(link, all_periods(link.metadata))
+        for link in tx.reader.touching_links(new.ends[0])
+        if link.number != new.number
+        and link.predicate == new.predicate
+        and link.subject == new.subject
+        and link.metadata.get(ARCHIVED_AT) is None
     ]
     begins_now = claimed.valid_from is None and tx.time_us < claimed.until_us
     begin = times.to_text(tx.time_us) if begins_now else claimed.valid_from
     effective = Period(begin, claimed.valid_until)
-    later = [
-        period.valid_from
-        for other in others
-        for period in all_periods(other.metadata)
-        if effective.since_us < period.since_us < effective.until_us
+    since_us, until_us = effective.since_us, effective.until_us
+    begins = {period.since_us: period.valid_from for rival in rivals for period in rival.periods}
+    later_us = min((us for us in begins if since_us < us < until_us), default=None)
+    if later_us is not None:
+        effective = Period(begin, begins[later_us])
+    has_own_end = effective.valid_until is not None and effective.until_us not in begins
+    has_ended = [
+        _give_way(tx, new, rival, effective, rivals, has_own_end=has_own_end) for rival in rivals
     ]
-    if later:
-        effective = Period(begin, min(later, key=times.from_text))
-    has_ended = [_give_way(tx, new, other, effective, others) for other in others]
     changed = Period(begin if any(has_ended) else claimed.valid_from, effective.valid_until)
     if changed != claimed:
         present, former = present_period(new.metadata), former_periods(new.metadata)
@@ -216,27 +223,28 @@ def _claim(tx: Transaction, place: tuple[str, str, str], claimed: Period) -> Non
 def _give_way(
     tx: Transaction,
     new: Proposition,
-    other: Proposition,
+    rival: _Rival,
     effective: Period,
-    others: list[Proposition],
+    rivals: list[_Rival],
+    *,
+    has_own_end: bool,
 ) -> bool:
-    """End the periods of another link in which `effective` begins. Returns True if there is one."""
-    ends_alone = effective.valid_until is not None and not any(
-        period.since_us == effective.until_us
-        for third in others
-        for period in all_periods(third.metadata)
-    )
+    """End the periods of a rival in which `effective` begins. Returns True if there is one.
+
+    With `has_own_end`, the rival holds again from the end of `effective` on.
+    """
+    other = rival.link
+    since_us, until_us = effective.since_us, effective.until_us
     periods: list[Period] = []
     has_ended = False
-    for period in all_periods(other.metadata):
-        is_split = ends_alone and effective.until_us < period.until_us
+    for period in rival.periods:
+        begins_us, ends_us = period.since_us, period.until_us
+        is_split = has_own_end and until_us < ends_us
         rest = [Period(effective.valid_until, period.valid_until)] if is_split else []
-        if period.since_us < effective.since_us < period.until_us:
+        if begins_us < since_us < ends_us:
             has_ended = True
             periods += [Period(period.valid_from, effective.valid_from), *rest]
-        elif period.since_us == effective.since_us and (
-            rest or _resumes(other, period.since_us, others)
-        ):
+        elif begins_us == since_us and (rest or _resumes(rival, since_us, rivals)):
             periods += rest
         else:
             periods.append(period)
@@ -246,7 +254,7 @@ def _give_way(
                 f"{new.id} holds until {effective.valid_until}, within the time of {other.id}."
                 f" That holds again from then on; if it has ended, give it a valid_until."
             )
-    if periods != all_periods(other.metadata):
+    if periods != rival.periods:
         present = present_period(other.metadata)
         if present.is_empty:
             write_periods(tx, other, present, periods)
@@ -257,14 +265,14 @@ def _give_way(
     return has_ended
 
 
-def _resumes(other: Proposition, since_us: int, others: list[Proposition]) -> bool:
+def _resumes(rival: _Rival, since_us: int, rivals: list[_Rival]) -> bool:
     """True if a link holds from a time on because a stand-in for it ended then."""
-    ends = {period.until_us for period in all_periods(other.metadata)}
+    ends = {period.until_us for period in rival.periods}
     return any(
         period.until_us == since_us and period.since_us in ends
-        for third in others
-        if third.number != other.number
-        for period in all_periods(third.metadata)
+        for third in rivals
+        if third is not rival
+        for period in third.periods
     )
 
 

@@ -100,8 +100,9 @@ def former_periods(metadata: Mapping[str, Any]) -> list[Period]:
 
 def read_periods(value: object) -> list[Period]:
     """The periods in a value of `former_periods`, sorted and united."""
-    entries = value if isinstance(value, list) else ()
-    return unite(present_period(entry) for entry in entries if not entry_doubt(entry))
+    if not isinstance(value, list):
+        return []
+    return unite(present_period(entry) for entry in value if not entry_doubt(entry))
 
 
 def all_periods(metadata: Mapping[str, Any]) -> list[Period]:
