@@ -50,7 +50,7 @@ def archive_element(tx: Transaction, element: Element, reason: str = "") -> bool
     """Archive an element that was just read. Returns False if it is archived already.
 
     Raises:
-        ImmutableTarget: it is a definition, or protected.
+        ImmutableTarget: the element is a definition, or protected.
     """
     check_text(reason, "reason", REASON_BYTES_MAX)
     if isinstance(element, Concept):

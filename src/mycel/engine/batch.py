@@ -39,8 +39,8 @@ def concepts_there(tx: Transaction, names: Mapping[str, list[str]]) -> dict[tupl
     """
     concept_ids: dict[tuple[str, str], str] = {}
     for type_name, group in names.items():
-        there = tx.numbers_named(type_name, group)
-        concept_ids.update(((type_name, name), ids.concept_id(at)) for name, at in there.items())
+        numbers = tx.numbers_named(type_name, group)
+        concept_ids.update(((type_name, name), ids.concept_id(at)) for name, at in numbers.items())
     return concept_ids
 
 
@@ -212,10 +212,10 @@ class Batch:
     def _write_links(self, puts: list[LinkPut], created: set[str]) -> None:
         """Write links, existing ones one by one."""
         ends = [put.ends() for put in puts]
-        there = self._links_there(puts, ends, created)
+        existing = self._links_there(puts, ends, created)
         fresh, rows = [], []
         for put, (subject, object_) in zip(puts, ends, strict=True):
-            if there and (put.predicate, subject, object_) in there:
+            if existing and (put.predicate, subject, object_) in existing:
                 put.put(self._tx)
             else:
                 keys = put.attributes, put.metadata, put.weight

@@ -31,9 +31,9 @@ _APPLY: Final = "Change the schema and apply it: db.schema.apply(text), or `myce
 
 def check_removal(concept: Concept) -> None:
     """Raise ImmutableTarget if a schema declares the definition; called before uses are counted."""
-    declared = declaration(concept.attributes) if concept.type in META_TYPES else None
-    if declared is not None:
-        raise _declared(declared, concept.type, concept.name)
+    schema_type = declaration(concept.attributes) if concept.type in META_TYPES else None
+    if schema_type is not None:
+        raise _declared(schema_type, concept.type, concept.name)
 
 
 def _check_undeclared(change: Change, before: JsonObject, name: str) -> None:
@@ -55,20 +55,20 @@ def check_definition(tx: Transaction, change: Change, name: str) -> JsonObject |
     """
     meta_type = change.type_or_predicate
     before = {} if change.before is None else change.before.attributes
-    declared = declaration(before)
-    if declared is None:
+    schema_type = declaration(before)
+    if schema_type is None:
         if change.kind != "retire":
             _check_undeclared(change, before, name)
         memory = _hidden_type(tx, meta_type, name) if change.kind == "create" else None
         return None if memory is None else {**change.attributes, PG_DROPPED: memory}
     if change.kind == "retire":
-        raise _declared(declared, meta_type, name)
-    for key in owned_attributes(declared):
+        raise _declared(schema_type, meta_type, name)
+    for key in owned_attributes(schema_type):
         is_there = key in before or key in change.attributes
         if is_there and not is_unchanged(key, change.attributes, before):
-            what = "declaration" if key == PG else repr(key)
+            part = "declaration" if key == PG else repr(key)
             raise _immutable(
-                f"{declared.name} is declared by the schema, and its {what} changes only with"
+                f"{schema_type.name} is declared by the schema, and its {part} changes only with"
                 " the schema",
                 meta_type,
                 name,
@@ -88,9 +88,9 @@ def _hidden_type(tx: Transaction, meta_type: str, name: str) -> JsonObject | Non
     return payload[PG_DROPPED] if remembered(payload) is not None else None
 
 
-def _declared(declared: SchemaType, meta_type: str, name: str) -> ImmutableTarget:
+def _declared(schema_type: SchemaType, meta_type: str, name: str) -> ImmutableTarget:
     return _immutable(
-        f"{declared.name} is declared by the schema and cannot be removed", meta_type, name
+        f"{schema_type.name} is declared by the schema and cannot be removed", meta_type, name
     )
 
 

@@ -30,8 +30,8 @@ class Definitions(Generic[Definition]):
 
     def read(self, tx: Transaction, name: str) -> Definition | None:
         """A definition as it was when the transaction first read it, or last refreshed it."""
-        known: dict[str, Definition | None] = tx.memo.get(self) or tx.memo.setdefault(self, {})
-        return known[name] if name in known else self.refresh(tx, name)
+        cache: dict[str, Definition | None] = tx.memo.get(self) or tx.memo.setdefault(self, {})
+        return cache[name] if name in cache else self.refresh(tx, name)
 
     def refresh(self, tx: Transaction, name: str) -> Definition | None:
         """The current definition; None if there is none, or if it has no rules for the guard."""

@@ -208,19 +208,19 @@ def _defined(tx: Transaction) -> set[str]:
 
 def _violations(definition: ConceptDefinition, element: Concept) -> Iterator[ConstraintViolation]:
     """Attributes that a concept lacks, or that are outside their `enum`."""
-    what = f"{definition.name} {quoted(element.name)}"
+    label = f"{definition.name} {quoted(element.name)}"
     data: JsonObject = {"type": definition.name, "name": element.name}
     hint = f"Complete or correct it; {see(definition)}"
     attributes = element.attributes
     if absent := missing(definition, attributes):
         noun = "attribute" if len(absent) == 1 else "attributes"
-        message = f"{what} lacks the required {noun} {', '.join(map(quoted, absent))}."
+        message = f"{label} lacks the required {noun} {', '.join(map(quoted, absent))}."
         yield ConstraintViolation(message, hint=hint, data=data | {"missing": list(absent)})
     for name in unexpected(definition, attributes):
         expected = next(rule.enum for rule in definition.rules if rule.name == name)
         alternatives = ", ".join(orjson.dumps(alternative).decode() for alternative in expected)
         yield ConstraintViolation(
-            f"The attribute {quoted(name)} of {what} is none of {alternatives}.",
+            f"The attribute {quoted(name)} of {label} is none of {alternatives}.",
             hint=hint,
             data=data | {"attribute": name, "expected": list(expected)},
         )

@@ -169,11 +169,11 @@ def _definition(reader: Reader, kind: ast.ElementKind, name: str) -> Concept:
 def _defined(definition: Concept) -> JsonObject:
     """A definition, with the text of its declaration if a schema declares it."""
     payload = definition.to_dict()
-    declared = declaration(payload["attributes"])
-    if declared is None:
+    schema_type = declaration(payload["attributes"])
+    if schema_type is None:
         return payload
     payload["attributes"].pop(PG)
-    return payload | {"schema": format_declared(declared)}
+    return payload | {"schema": format_declared(schema_type)}
 
 
 # The description of a concept type.

@@ -97,12 +97,12 @@ class DryRun:
 
     def rehearse(self, command: ast.Manipulation, values: Values) -> Outcome:
         """The outcome of a write, after all checks of a commit."""
-        known = len(self._tx.warnings)
+        warnings_before = len(self._tx.warnings)
         outcome = manipulate(self._tx, command, values)
         self._tx.check()
         if isinstance(command, ast.SetTypeRetention | ast.SetRetention):
             outcome.result["due"] = self._count_due(command, values)
         return Outcome(
             {"valid": True, "would": outcome.result},
-            warnings=(*outcome.warnings, *self._tx.warnings[known:]),
+            warnings=(*outcome.warnings, *self._tx.warnings[warnings_before:]),
         )

@@ -103,21 +103,23 @@ class _Adviser:
 
     def _absent(self, path: ast.Path, type_name: str) -> Iterator[str]:
         definition = self._type(type_name)
-        known = {} if definition is None else {rule.name: None for rule in definition.rules}
-        if path.fields[1] in known or not self._may_look():
+        attribute_names = (
+            {} if definition is None else {rule.name: None for rule in definition.rules}
+        )
+        if path.fields[1] in attribute_names or not self._may_look():
             return
         number = self._reader.type_number(type_name)
         sample = lookup.attributes_of_type(self._reader, number, INSTANCES_COMPARED)
         for attributes in sample:
-            known |= dict.fromkeys(attributes)
-        if path.fields[1] in known:
+            attribute_names |= dict.fromkeys(attributes)
+        if path.fields[1] in attribute_names:
             return
         lacks = (
             f"{path_text(path.variable.name, path.fields)} is null in every row: {type_name} does"
             f" not declare {shorten(path.fields[1])!r}, and none of {len(sample)} sampled"
             " instances has it"
         )
-        yield _with_others(lacks, path.fields[1], list(known), "there are")
+        yield _with_others(lacks, path.fields[1], list(attribute_names), "there are")
 
     def _stated_types(self, block: ast.Block) -> Iterator[tuple[str, str]]:
         """The variables whose type a clause states, each with the type."""
@@ -213,10 +215,10 @@ class _Adviser:
         if rule is None:
             yield _undeclared(definition, key)
         elif kinds and len(path.fields) == 2 and not _may_be(rule, kinds):
-            declared = _either(sorted(rule.types - {"null"}) or ["null"])
+            schema_type = _either(sorted(rule.types - {"null"}) or ["null"])
             test = function or f"comparing it with {_either(kinds.values())}"
             never = "is never true of it" if function else "is never true"
-            yield f"{shorten(key)} is declared as {declared}; {test} {never}."
+            yield f"{shorten(key)} is declared as {schema_type}; {test} {never}."
 
     # Links.
 

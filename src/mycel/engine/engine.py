@@ -234,13 +234,13 @@ class Engine:
                 return manipulate(tx, command, values)
 
         run = partial(self._store.run, work, actor=by.actor, message=by.message)
-        given = allowance.current()
-        outcome = run() if given is None else self._written_in_turn(given, command, values, run)
+        current = allowance.current()
+        outcome = run() if current is None else self._written_in_turn(current, command, values, run)
         return outcome._replace(warnings=(*outcome.warnings, *warnings))
 
     def _written_in_turn(
         self,
-        given: allowance.Allowance,
+        current: allowance.Allowance,
         command: ast.Manipulation,
         values: Values,
         run: Callable[..., Outcome],
@@ -250,14 +250,14 @@ class Engine:
         A transaction that takes too long is rolled back. Before the second try, WHERE is evaluated
         once outside the turn of the writer, so a search that is too slow blocks no other writer.
         """
-        given.is_brief = True
+        current.is_brief = True
         try:
             return run()
         except ExecutionTimeout:
-            if not given.outgrew:
+            if not current.outgrew:
                 raise
         finally:
-            given.is_brief = given.outgrew = False
+            current.is_brief = current.outgrew = False
         if not isinstance(command, ast.Capsule | ast.SetTypeRetention):
             from mycel.engine.where_targets import targets  # noqa: PLC0415 - see `statements`
 
@@ -265,7 +265,7 @@ class Engine:
                 with self._reading() as reader:
                     # The deadline of a write applies, because earlier commands of the batch may
                     # hold the file.
-                    reader.deadline = monotonic() + given.turn_s()
+                    reader.deadline = monotonic() + current.turn_s()
                     targets(reader, command.where, command.target.name, values)
             except ExecutionTimeout:
                 raise

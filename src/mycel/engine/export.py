@@ -68,10 +68,10 @@ def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
     )
     matched = sorted(numbers, key=_place)
     purpose = _purpose(node, values)
-    start, given = 0, []
+    start, earlier_definitions = 0, []
     cursor = None if node.cursor is None else values.cursor(node.cursor)
     if cursor is not None:
-        last, *given = place_of(cursor, purpose)
+        last, *earlier_definitions = place_of(cursor, purpose)
         start = bisect_right(matched, _place(last), key=_place)
     closure = LinkClosure(reader, matched)
     # A link between matched elements is exported with them, so it is not counted for pages.
@@ -79,8 +79,10 @@ def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
     page = list(islice(seeds, limit + 1))
     more = len(page) > limit
     del page[limit:]
-    selection = CapsuleContent(reader, page, [*matched[:start], *given], matched)
-    definitions = _add_definitions(reader, selection, given) if node.definitions else {}
+    selection = CapsuleContent(reader, page, [*matched[:start], *earlier_definitions], matched)
+    definitions = (
+        _add_definitions(reader, selection, earlier_definitions) if node.definitions else {}
+    )
     capsule = CapsuleWriter(reader, selection).capsule()
     outside = [
         _describe_element(reader, element)
@@ -95,12 +97,14 @@ def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
             **({"definitions": list(definitions.values())} if node.definitions else {}),
             **({"outside": outside} if outside else {}),
         },
-        cursor_after(purpose, [page[-1], *given, *definitions]) if more else None,
+        cursor_after(purpose, [page[-1], *earlier_definitions, *definitions]) if more else None,
         tuple(_warnings(capsule)),
     )
 
 
-def _add_definitions(reader: Reader, selection: CapsuleContent, given: list[int]) -> dict[int, str]:
+def _add_definitions(
+    reader: Reader, selection: CapsuleContent, earlier_definitions: list[int]
+) -> dict[int, str]:
     """Add the definitions that a capsule needs and lacks; returns their names by number.
 
     Links between definitions are added too, and so are the definitions of their predicates.
@@ -115,7 +119,7 @@ def _add_definitions(reader: Reader, selection: CapsuleContent, given: list[int]
             for concept in generator
             if concept is not None
             and concept.number not in selection.concepts
-            and concept.number not in given
+            and concept.number not in earlier_definitions
             and not _is_as_shipped(concept)
         }
         if not fresh:
@@ -165,8 +169,8 @@ def _place(number: int) -> tuple[bool, int]:
 def _purpose(node: ast.Export, values: Values) -> str:
     """The command without its page, with its parameters, to which a cursor belongs."""
     bare = replace(node, limit=None, cursor=None)
-    given = {placeholder.name: values.value(placeholder) for placeholder in placeholders(bare)}
-    return format_command(bare) + orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode()
+    parameters = {placeholder.name: values.value(placeholder) for placeholder in placeholders(bare)}
+    return format_command(bare) + orjson.dumps(parameters, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def _warnings(capsule: str) -> Iterator[str]:
@@ -207,18 +211,18 @@ class LinkClosure:
         )
 
     def holds(self, number: int) -> bool:
-        known, waiting = self._known, [number]
-        if number in known or ids.is_concept(number):  # The common cases need no search.
-            return known.get(number, False)
+        cache, waiting = self._known, [number]
+        if number in cache or ids.is_concept(number):  # The common cases need no search.
+            return cache.get(number, False)
         while waiting:
             at = waiting[-1]
-            ends = () if ids.is_concept(at) or at in known else _element(self._reader, at).ends
-            if unknown := [end for end in ends if end not in known]:
+            ends = () if ids.is_concept(at) or at in cache else _element(self._reader, at).ends
+            if unknown := [end for end in ends if end not in cache]:
                 waiting += unknown
                 continue
-            known.setdefault(at, bool(ends) and all(known[end] for end in ends))
+            cache.setdefault(at, bool(ends) and all(cache[end] for end in ends))
             waiting.pop()
-        return known[number]
+        return cache[number]
 
 
 class CapsuleContent:

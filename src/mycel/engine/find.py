@@ -261,8 +261,8 @@ def purpose(prepared: Prepared, find: ast.Find, values: Values) -> str:
         bare = replace(find, limit=None, cursor=None)
         prepared.bare = format_command(bare), tuple(placeholders(bare))
     text, nodes = prepared.bare
-    given = {node.name: values.value(node) for node in nodes}
-    return f"{text}\0{canonical(given)}"
+    parameters = {node.name: values.value(node) for node in nodes}
+    return f"{text}\0{canonical(parameters)}"
 
 
 def _empty_columns(cells: Sequence[Any], plan: FindPlan) -> tuple[int, ...]:
@@ -288,9 +288,9 @@ def _limit(node: ast.Number, values: Values) -> int:
     return min(values.positive(node, "LIMIT"), RESULT_ROWS_MAX + 1)
 
 
-def moment_value(given: ast.Literal | ast.Placeholder, values: Values, word: str) -> int | str:
+def moment_value(node: ast.Literal | ast.Placeholder, values: Values, word: str) -> int | str:
     """The moment that follows a keyword such as AS OF: a journal position or a time."""
-    moment = integral(values.value(given))
+    moment = integral(values.value(node))
     if type(moment) is int or isinstance(moment, str):
         return moment
     raise InvalidValueType(

@@ -111,12 +111,12 @@ def warn_ended(tx: Transaction, id_: str, metadata: Mapping[str, Any] | None) ->
     if metadata and not metadata.keys().isdisjoint((VALID_FROM, VALID_UNTIL)):
         return
     predicate = id_.split(":", 2)[2]
-    known = tx.memo.setdefault(warn_ended, {})
-    if predicate not in known:
-        known[predicate] = bool(
+    is_functional_by_predicate = tx.memo.setdefault(warn_ended, {})
+    if predicate not in is_functional_by_predicate:
+        is_functional_by_predicate[predicate] = bool(
             tx.guards.concerned(tx, predicate, link=True)
         ) and FunctionalGuard().concerns(tx, predicate, link=True)
-    link = tx.get(id_) if known[predicate] else None
+    link = tx.get(id_) if is_functional_by_predicate[predicate] else None
     if isinstance(link, Proposition) and times.is_past(link.metadata.get(VALID_UNTIL), tx.time_us):
         tx.warnings.append(
             f"{id_} has ended at {link.metadata[VALID_UNTIL]}, and writing it again does not"

@@ -242,12 +242,12 @@ class _LinkMover:
             self.folded.append(f"The link {link.id} was between the two, and is removed.")
             self.deduplicated += self._tx.retire(link).propositions
             return
-        there = self._tx.get_edge(subject, link.predicate, object_)
-        if there is None:
+        own_link = self._tx.get_edge(subject, link.predicate, object_)
+        if own_link is None:
             self._tx.relink(link, subject=subject, object_=object_)
             self._moved.add(link.id)
             return
-        heir = self._tx.get(self._heir(there.id))
+        heir = self._tx.get(self._heir(own_link.id))
         if isinstance(heir, Proposition):
             self.folded.extend(fold(self._tx, heir, link))
         self._replace(link.id, heir.id)

@@ -83,8 +83,8 @@ def _asked(
     type_name = values.text(node.type, "type of NEAREST")
     name = values.text(node.by, "property of NEAREST")
     Vocabulary(reader).type_number(type_name)
-    given = values.value(node.to)
-    if isinstance(given, str):
+    question = values.value(node.to)
+    if isinstance(question, str):
         of = vector_property(reader, type_name, name)
         if of.source is None:
             raise InvalidValueType(
@@ -93,38 +93,38 @@ def _asked(
                 hint="Give a vector, or declare the property with @embed(source).",
                 span=node.to.span,
             )
-        return of, given
-    if beyond := _beyond_range(given):
+        return of, question
+    if beyond := _beyond_range(question):
         raise InvalidValueType(
             f"The vector of NEAREST holds {beyond[0]:g}; a number of a vector is an f32, from"
             f" {-F32_MAX:.3g} to {F32_MAX:.3g}.",
             hint="Scale the vector down: only its direction counts.",
             span=node.to.span,
         )
-    if not is_vector(given):
+    if not is_vector(question):
         raise InvalidValueType(
-            f"NEAREST compares with a vector, not with {json_kind(given)}.",
+            f"NEAREST compares with a vector, not with {json_kind(question)}.",
             hint="Give an array of finite numbers: TO [0.1, 0.2, 0.3], or TO :vector.",
             span=node.to.span,
         )
-    of = vector_property(reader, type_name, name, len(given))
-    if len(given) != of.dimension:
+    of = vector_property(reader, type_name, name, len(question))
+    if len(question) != of.dimension:
         raise ConstraintViolation(
-            f"{of.label} has vectors of {of.dimension} numbers, and this one has {len(given)}.",
+            f"{of.label} has vectors of {of.dimension} numbers, and this one has {len(question)}.",
             hint=f"Give a vector of {of.dimension} numbers.",
             span=node.to.span,
         )
-    if not any(given):
+    if not any(question):
         raise ConstraintViolation(
             "A vector of zeros has no direction.",
             hint="Give a vector with at least one other number.",
             span=node.to.span,
         )
-    return of, given
+    return of, question
 
 
-def _beyond_range(given: object) -> list[float]:
+def _beyond_range(value: object) -> list[float]:
     """The numbers of an array that are too large for f32."""
-    if not isinstance(given, list) or not all(type(number) in (int, float) for number in given):
+    if not isinstance(value, list) or not all(type(number) in (int, float) for number in value):
         return []
-    return [number for number in given if abs(number) > F32_MAX]
+    return [number for number in value if abs(number) > F32_MAX]

@@ -99,16 +99,18 @@ class Binder:
         self._constant: Final = [
             value.value if isinstance(value, ir.Constant) else None for value in values
         ]
-        given = [(at, value) for at, value in enumerate(values) if isinstance(value, ir.Parameter)]
+        parameters = [
+            (at, value) for at, value in enumerate(values) if isinstance(value, ir.Parameter)
+        ]
         self._own: Final = [
-            (at, value.parameter) for at, value in given if value.parameter[0] == "#"
+            (at, value.parameter) for at, value in parameters if value.parameter[0] == "#"
         ]
         self._given: Final = [
             (at, value.parameter, value.conversion)
-            for at, value in given
+            for at, value in parameters
             if value.parameter[0] != "#"
         ]
-        self._fixed: Final = None if given else tuple(self._constant)
+        self._fixed: Final = None if parameters else tuple(self._constant)
 
     def bind(self, values: Values, own: Mapping[str, int]) -> tuple[Any, ...]:
         """The values to bind, in order. `own` has values of the engine, under names with `#`."""
@@ -230,12 +232,12 @@ class Prepared:
         """The key of a plan: the state if it is past, and the parameters that shape the plan."""
         if not self.roles:
             return () if state.is_live else (state,)
-        known = self._shaping
-        if known is None or known[0] is not self.roles:
+        cached = self._shaping
+        if cached is None or cached[0] is not self.roles:
             nodes = [(ast.Placeholder(name), name, role) for name, role in sorted(self.roles)]
-            known = self._shaping = self.roles, nodes
+            cached = self._shaping = self.roles, nodes
         shaping = tuple(
-            [(name, role, _shaping(values.value(node), role)) for node, name, role in known[1]]
+            [(name, role, _shaping(values.value(node), role)) for node, name, role in cached[1]]
         )
         return shaping if state.is_live else (state, *shaping)
 

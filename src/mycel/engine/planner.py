@@ -69,10 +69,10 @@ class FindPlanner:
 
     def vocabulary(self, reader: Reader, definitions: int) -> Vocabulary:
         """The vocabulary; it is read again when definitions have changed."""
-        known = self._known
-        if known is None or known[0] != definitions:
-            known = self._known = (definitions, Vocabulary(reader).detached())
-        return known[1]
+        cached = self._known
+        if cached is None or cached[0] != definitions:
+            cached = self._known = (definitions, Vocabulary(reader).detached())
+        return cached[1]
 
     def _statistics(self, reader: Reader) -> StoreStatistics:
         if reader.newest > self._counted_at * GROWTH_MAX + SMALL // 2:

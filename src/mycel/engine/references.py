@@ -42,10 +42,10 @@ def check_predicate(tx: Transaction, name: str) -> None:
     _check_defined(tx.defined_predicates(), "predicate", name, PROPOSITION_TYPE)
 
 
-def _check_defined(known: Collection[str], what: str, name: str, meta: str) -> None:
-    if name not in known:
+def _check_defined(defined_names: Collection[str], noun: str, name: str, meta: str) -> None:
+    if name not in defined_names:
         kind = "CONCEPT" if meta == CONCEPT_TYPE else "PROPOSITION"
-        error = undefined(what, name, list(known), f"DESCRIBE {kind} TYPES")
+        error = undefined(noun, name, list(defined_names), f"DESCRIBE {kind} TYPES")
         block = f'CONCEPT {{ {{type: "{meta}", name: "{shorten(name)}"}} }}'
         error.hint += f" A block {block} before this one defines it."
         raise error
@@ -78,11 +78,11 @@ def link_with_id(reader: Reader, text: str) -> Proposition:
     return link
 
 
-def _no_such_id(what: str, text: str) -> NotFound:
+def _no_such_id(noun: str, text: str) -> NotFound:
     return NotFound(
-        f"There is no {what} with the id {shorten(text)!r}.",
+        f"There is no {noun} with the id {shorten(text)!r}.",
         hint="It may have been removed: find the element again with SEARCH or FIND"
-        f"{', or name it by type and name' if what == 'concept' else ''}.",
+        f"{', or name it by type and name' if noun == 'concept' else ''}.",
     )
 
 

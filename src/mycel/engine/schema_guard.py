@@ -82,18 +82,18 @@ class _Declared:
 
 
 def _declared(name: str, attributes: Mapping[str, Any]) -> _Declared | None:
-    declared = declaration(attributes)
-    if declared is None:
+    schema_type = declaration(attributes)
+    if schema_type is None:
         return None
-    if isinstance(declared, Interface):
-        return _Declared(name, declared, None)
-    rules = RowRules(declared)
-    if not isinstance(declared, EdgeType):
-        return _Declared(name, declared, rules)
+    if isinstance(schema_type, Interface):
+        return _Declared(name, schema_type, None)
+    rules = RowRules(schema_type)
+    if not isinstance(schema_type, EdgeType):
+        return _Declared(name, schema_type, rules)
     predicate = predicate_definition(name, attributes)
     (subject_type, *_), (object_type, *_) = predicate.subject_types, predicate.object_types
-    card = None if declared.cardinality == Cardinality() else declared.cardinality
-    return _Declared(name, declared, rules, predicate, subject_type, object_type, card)
+    card = None if schema_type.cardinality == Cardinality() else schema_type.cardinality
+    return _Declared(name, schema_type, rules, predicate, subject_type, object_type, card)
 
 
 class _TypesOfEnds:
@@ -112,8 +112,8 @@ class _TypesOfEnds:
 
     def type(self, tx: Transaction, end: str) -> str:
         """The type of a concept; empty for a link."""
-        known = self._known.get(end)
-        return known if known is not None else self._look(tx, end)
+        cached_type = self._known.get(end)
+        return cached_type if cached_type is not None else self._look(tx, end)
 
     def forget(self, number: int) -> None:
         """Forget a concept that gets another type."""

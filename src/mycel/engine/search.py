@@ -79,14 +79,14 @@ def search(
 
 def filters_of(node: ast.Search | ast.Nearest, values: Values, statement: str) -> Filters:
     """The filters of a SEARCH or NEAREST that exclude elements."""
-    given: Filters = {}
+    filters: Filters = {}
     if node.metadata is not None:
-        given["metadata"] = values.mapping(node.metadata, f"METADATA of {statement}")
+        filters["metadata"] = values.mapping(node.metadata, f"METADATA of {statement}")
     for name in ("path", "workspace", "actor", "since", "until"):
         text: ast.Text | None = getattr(node, name)
         if text is not None:
-            given[name] = values.text(text, f"{name} of {statement}")
-    return given
+            filters[name] = values.text(text, f"{name} of {statement}")
+    return filters
 
 
 def _about_miss(

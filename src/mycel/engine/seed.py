@@ -110,13 +110,13 @@ class _Run:
             self.linked += 1
 
     def _id(self, identity: SeedIdentity) -> str:
-        known = self._ids.get(identity)
-        if known is None:
+        id_ = self._ids.get(identity)
+        if id_ is None:
             concept = self._tx.get_concept(*identity)
             if concept is None:
                 raise NotFound(f"There is no {identity[0]} {identity[1]!r}.")
-            known = self._ids[identity] = concept.id
-        return known
+            id_ = self._ids[identity] = concept.id
+        return id_
 
 
 def is_complete(concept: Concept) -> bool:

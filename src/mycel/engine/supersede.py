@@ -88,8 +88,8 @@ def supersede_element(
 
     Raises:
         InvalidSyntax: `valid_until` is no time.
-        SelfEdgeError: both are the same element. // ConstraintViolation: the old element supersedes
-        the new one.
+        SelfEdgeError: both are the same element.
+        ConstraintViolation: the old element supersedes the new one.
     """
     check_text(reason, "reason", REASON_BYTES_MAX)
     if valid_until:

@@ -65,27 +65,27 @@ def prepared(
 
 
 def _bounds(node: ast.Traverse, values: Values, vocabulary: Vocabulary) -> traversal.Bounds:
-    given: dict[str, Any] = {"visibility": _visibility(node, values)}
+    arguments: dict[str, Any] = {"visibility": _visibility(node, values)}
     if node.max_cost is not None:
-        given["max_cost"] = values.number(node.max_cost, "MAX_COST")
+        arguments["max_cost"] = values.number(node.max_cost, "MAX_COST")
     if node.limit is not None:
-        given["max_nodes"] = values.positive(node.limit, "LIMIT")
+        arguments["max_nodes"] = values.positive(node.limit, "LIMIT")
     if node.max_tokens is not None:
-        given["max_tokens"] = values.positive(node.max_tokens, "MAX_TOKENS")
+        arguments["max_tokens"] = values.positive(node.max_tokens, "MAX_TOKENS")
     if node.direction is not None:
-        given["direction"] = values.text(node.direction, "DIRECTION of TRAVERSE")
-        known = list(DIRECTIONS)
-        if given["direction"] not in known:
+        arguments["direction"] = values.text(node.direction, "DIRECTION of TRAVERSE")
+        directions = list(DIRECTIONS)
+        if arguments["direction"] not in directions:
             raise ConstraintViolation(
-                f"There is no direction {shorten(given['direction'])!r}.",
+                f"There is no direction {shorten(arguments['direction'])!r}.",
                 hint='It is "out" (along the links), "in" (against them) or "both".',
             )
     if node.along:
         names = [values.text(predicate, "predicate") for predicate in node.along]
         for name in names:
             vocabulary.predicate(name)
-        given["relation_types"] = tuple(names)
-    return traversal.Bounds(**given)
+        arguments["relation_types"] = tuple(names)
+    return traversal.Bounds(**arguments)
 
 
 def _visibility(node: ast.Traverse, values: Values) -> Visibility:

@@ -86,10 +86,10 @@ def _applied(changes: _Changes, element: Element) -> JsonObject:
 
 def _weight(node: ast.Update, values: Values) -> Callable[[Element], float | None]:
     """Computes the new weight of a link; None means no change."""
-    given = node.weight
-    if given is None:
+    node_weight = node.weight
+    if node_weight is None:
         return lambda _: None
-    compute = _operand(given, node.target.name, values)
+    compute = _operand(node_weight, node.target.name, values)
 
     def weight(element: Element) -> float | None:
         try:
@@ -99,13 +99,13 @@ def _weight(node: ast.Update, values: Values) -> Callable[[Element], float | Non
         try:
             return None if number is None else canonical_weight(number)
         except MycelError as error:
-            if isinstance(given, ast.Arithmetic):
+            if isinstance(node_weight, ast.Arithmetic):
                 error.hint = "Keep it within its bounds: SET WEIGHT CLAMP(…, 0, 1)."
-            raise located(error, given.span) from None
+            raise located(error, node_weight.span) from None
 
-    if not isinstance(given, ast.Arithmetic):
+    if not isinstance(node_weight, ast.Arithmetic):
         # An invalid weight is refused even if nothing matches.
-        canonical_weight(values.number(given, "weight"))
+        canonical_weight(values.number(node_weight, "weight"))
     return weight
 
 
@@ -113,18 +113,18 @@ def _weight(node: ast.Update, values: Values) -> Callable[[Element], float | Non
 
 
 def _changes(
-    given: tuple[tuple[str, ast.Change], ...] | ast.Placeholder | None,
+    change_map: tuple[tuple[str, ast.Change], ...] | ast.Placeholder | None,
     target: str,
     values: Values,
-    what: str,
+    label: str,
 ) -> _Changes:
-    if given is None:
+    if change_map is None:
         return _Changes({}, {})
-    if isinstance(given, ast.Placeholder):
-        return _Changes(values.mapping(given, what), {})
+    if isinstance(change_map, ast.Placeholder):
+        return _Changes(values.mapping(change_map, label), {})
     constants: JsonObject = {}
     computed: dict[str, _Compute] = {}
-    for key, change in given:
+    for key, change in change_map:
         if isinstance(change, ast.Arithmetic):
             computed[key] = _arithmetic(change, target, values)
         else:
@@ -181,8 +181,8 @@ def _arithmetic(node: ast.Arithmetic, target: str, values: Values) -> _Compute:
 
     def compute(wire: JsonObject) -> _Number | None:
         numbers = [operand(wire) for operand in operands]
-        known = [number for number in numbers if number is not None]
-        return combine(*known) if len(known) == len(numbers) else None
+        present = [number for number in numbers if number is not None]
+        return combine(*present) if len(present) == len(numbers) else None
 
     return compute
 

@@ -213,10 +213,10 @@ class _Run:
             self._change(concept, block, metadata)
             return concept
         type_name, name = self._identity(matcher)
-        known = self._known.get((type_name, name))
-        if known is not None and _only_refers(block):
+        existing = self._known.get((type_name, name))
+        if existing is not None and _only_refers(block):
             if block.expect_version is None:
-                return settled(known)
+                return settled(existing)
             metadata = None
         attributes = self._attributes(block)
         if block.expect_version is not None or type_name in META_TYPES:
@@ -229,10 +229,10 @@ class _Run:
         if type_name not in self._defined:
             check_type(self._tx, type_name)
             self._defined.add(type_name)
-        if isinstance(known, ConceptPut) and known.id is None:
+        if isinstance(existing, ConceptPut) and existing.id is None:
             self._batch.write()  # The concept is put a second time, so it must exist first.
         put = ConceptPut(type_name, name, attributes, metadata, place)
-        put.id = None if known is None else str(settled(known))
+        put.id = None if existing is None else str(settled(existing))
         self._batch.put_concept(put)
         element = self._known[type_name, name] = settled(put)
         return element
@@ -364,11 +364,11 @@ class _Run:
         if matcher.id is not None:
             return self._concept_with_id(matcher.id)
         key = self._identity(matcher)
-        known = self._known.get(key)
-        if known is None:
+        element = self._known.get(key)
+        if element is None:
             check_type(self._tx, key[0])
             raise located(no_such_concept(self._tx.reader, *key, _CREATE_IT), matcher.span)
-        return settled(known)
+        return settled(element)
 
     def _pattern(
         self, node: ast.LinkPattern, handles: dict[str, End], place: BlockPlace
@@ -430,8 +430,8 @@ class _Run:
         )
 
     def _attributes(self, block: Block) -> JsonObject | None:
-        given = block.attributes
-        return None if given is None else self._values.mapping(given, "attributes")
+        attributes = block.attributes
+        return None if attributes is None else self._values.mapping(attributes, "attributes")
 
     def _weight(self, node: ast.Number | None) -> float | None:
         if node is None:

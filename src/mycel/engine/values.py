@@ -159,26 +159,26 @@ class Values:
         value = self.parameters[name]
         if value.__class__ is str and value.isascii():
             return value  # An ASCII string is the usual case.
-        what = f"values of the parameter :{shorten(name)}"
+        label = f"values of the parameter :{shorten(name)}"
         is_object = value.__class__ is dict
         payload = value if is_object else {name: value}
         try:
-            payload = json_object(payload, what)
+            payload = json_object(payload, label)
             value = payload if is_object else payload[name]
             if value is None or value.__class__ in _IMMUTABLE:
                 return value
             return orjson.loads(orjson.dumps(value))  # A copy in plain JSON.
         except orjson.JSONEncodeError as error:
-            raise located(unwritable(payload, what, error), node.span) from None
+            raise located(unwritable(payload, label, error), node.span) from None
         except MycelError as error:
             raise located(error, node.span) from None
 
     def _missing(self, name: str) -> UnknownReference:
-        given = sorted(str(parameter) for parameter in self.parameters)
-        names = ", ".join(f":{shorten(parameter)}" for parameter in given[:_NAMES_SHOWN_MAX])
-        more = " and more" if len(given) > _NAMES_SHOWN_MAX else ""
-        sentence = f"Given were {names}{more}." if given else "No parameters were given."
-        close = did_you_mean(name, given)
+        names_given = sorted(str(parameter) for parameter in self.parameters)
+        names = ", ".join(f":{shorten(parameter)}" for parameter in names_given[:_NAMES_SHOWN_MAX])
+        more = " and more" if len(names_given) > _NAMES_SHOWN_MAX else ""
+        sentence = f"Given were {names}{more}." if names_given else "No parameters were given."
+        close = did_you_mean(name, names_given)
         return UnknownReference(
             f"The parameter :{shorten(name)} is not given.",
             hint=f"Add {shorten(name)!r} to the parameters. {sentence} {close}".strip(),
@@ -229,10 +229,12 @@ def json_kind(value: object) -> str:
     return _KINDS.get(type(value), f"a Python {kind_of(value)}")
 
 
-def _mistyped(node: ast.Value, value: object, what: str, noun: str) -> MycelError:
-    given = f":{shorten(node.name)}" if isinstance(node, ast.Placeholder) else shorten(repr(value))
+def _mistyped(node: ast.Value, value: object, label: str, noun: str) -> MycelError:
+    shown_value = (
+        f":{shorten(node.name)}" if isinstance(node, ast.Placeholder) else shorten(repr(value))
+    )
     kind = "a fraction" if noun == "a whole number" and type(value) is float else json_kind(value)
     error = InvalidValueType(
-        f"The {what} must be {noun}; {given} is {kind}.", hint=f"Give {noun} there."
+        f"The {label} must be {noun}; {shown_value} is {kind}.", hint=f"Give {noun} there."
     )
     return located(error, node.span)

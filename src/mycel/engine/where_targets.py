@@ -103,8 +103,7 @@ def only_target(
     """The one element that a variable is bound to.
 
     Raises:
-        NotFound: there is none.
-        DuplicateExists: there are several.
+        NotFound: the variable is bound to no element.
     """
     reader = tx.reader
     numbers = targets(reader, where, variable.name, values, limit=SHOWN + 1)

@@ -42,7 +42,7 @@ def stopping_after(timeout_s: float) -> Iterator[None]:
     """Stop the write in this block when it takes longer, unless the thread has an allowance.
 
     Raises:
-        ExecutionTimeout: it has taken longer.
+        ExecutionTimeout: the write has taken longer.
     """
     if allowance.current() is not None:
         yield

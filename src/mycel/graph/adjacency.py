@@ -141,26 +141,26 @@ class Adjacency:
 
         None if the reader has to use the tables.
         """
-        known, seq = self._state, reader.newest
-        if known is None or seq < known.arrays.seq:
+        state, seq = self._state, reader.newest
+        if state is None or seq < state.arrays.seq:
             return None  # There are no arrays, or the reader's snapshot is older than the arrays.
-        if seq <= known.seq:
-            return known
-        changed = self._changed(reader, known, seq)
+        if seq <= state.seq:
+            return state
+        changed = self._changed(reader, state, seq)
         if changed is None:
             self._state = None
             return None
-        self._state = known = _State(known.arrays, changed, seq)
-        return known
+        self._state = state = _State(state.arrays, changed, seq)
+        return state
 
-    def _changed(self, reader: Reader, known: _State, seq: int) -> frozenset[int] | None:
+    def _changed(self, reader: Reader, state: _State, seq: int) -> frozenset[int] | None:
         """The elements whose links differ from the arrays; None if the arrays are to be dropped."""
-        if seq - known.seq > self.changed_max:
+        if seq - state.seq > self.changed_max:
             return None
-        ends = changed_ends(reader, known.seq, seq)
+        ends = changed_ends(reader, state.seq, seq)
         if ends is None:
             return None
-        changed = known.changed | ends
+        changed = state.changed | ends
         return changed if len(changed) <= self.changed_max else None
 
     def pay(self, reader: Reader, rows: int) -> None:

@@ -194,8 +194,8 @@ def read_arrays(store: Store, check: Callable[[], None] = lambda: None) -> Array
         return None
     check()
     narrow = predicates.astype(np.min_scalar_type(predicates.max()))
-    known = frozenset(np.unique(narrow).tolist())
-    return Arrays(seq, Side(nears, fars, narrow, units), known)
+    predicates_in_use = frozenset(np.unique(narrow).tolist())
+    return Arrays(seq, Side(nears, fars, narrow, units), predicates_in_use)
 
 
 def _columns(reader: Reader, links: int, check: Callable[[], None]) -> NDArray[Any]:

@@ -34,16 +34,16 @@ def as_units(cost: object) -> int:
     """The bound of a cost, as a whole number of units.
 
     Raises:
-        InvalidValueType: it is no number.
-        ConstraintViolation: it is less than 0, more than `TRAVERSE_COST_MAX`, or not finite.
+        InvalidValueType: the cost is no number. ConstraintViolation: it is less than 0, more than
+            `TRAVERSE_COST_MAX`, or not finite.
     """
     if isinstance(cost, bool) or not isinstance(cost, int | float):
         raise InvalidValueType(f"max_cost must be a number, not {kind_of(cost)}.")
     if not 0 <= cost <= TRAVERSE_COST_MAX:
         # Python refuses to convert an integer of more than some thousand digits to text.
-        given = cost if abs(cost) < 1e18 or isinstance(cost, float) else "out of range"
+        shown_cost = cost if abs(cost) < 1e18 or isinstance(cost, float) else "out of range"
         raise ConstraintViolation(
-            f"max_cost is {given}; it must be between 0 and {TRAVERSE_COST_MAX:,}.",
+            f"max_cost is {shown_cost}; it must be between 0 and {TRAVERSE_COST_MAX:,}.",
             hint="A link costs its weight, from 0 to 1; an ordinary link costs 1.",
         )
     return round(cost * UNITS_PER_COST)

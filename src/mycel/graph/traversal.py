@@ -302,10 +302,10 @@ def search(
             return _Found(arrivals, [])
 
 
-def _left_out(reach: _Found, given: int, units_max: int) -> tuple[int, bool]:
+def _left_out(reach: _Found, node_count: int, units_max: int) -> tuple[int, bool]:
     """The number of elements within reach that are not in the result, up to a bound."""
     seen = {arrival[3] for arrival in chain(reach.arrivals, reach.frontier)}
-    enough = given + LEFT_OUT_COUNTED
+    enough = node_count + LEFT_OUT_COUNTED
     for cost, _, _, _, _, _, units, links in reach.frontier:
         left = units_max - cost + units
         for further, _, other in links:
@@ -314,7 +314,7 @@ def _left_out(reach: _Found, given: int, units_max: int) -> tuple[int, bool]:
             seen.add(other)
         if len(seen) > enough:
             return LEFT_OUT_COUNTED, True
-    return len(seen) - given, False
+    return len(seen) - node_count, False
 
 
 # The result, made from the elements that the search has reached.
@@ -329,9 +329,9 @@ def traverse(
     does without it.
 
     Raises:
-        NotFound: the start is not there.
+        NotFound: the start does not exist.
         TypeMismatch: a predicate was never defined.
-        ExecutionTimeout: it took longer than the reader's deadline.
+        ExecutionTimeout: the traversal took longer than the reader's deadline.
     """
     units_max = as_units(bounds.max_cost)
     reach = search(
@@ -359,9 +359,9 @@ def find_path(
     """The cheapest path between two elements, found by the same search as `traverse`.
 
     Raises:
-        NotFound: the start is not there.
+        NotFound: the start does not exist.
         TypeMismatch: a predicate was never defined.
-        ExecutionTimeout: it took longer than the reader's deadline.
+        ExecutionTimeout: the search took longer than the reader's deadline.
     """
     reach = search(
         _neighbours(reader, bounds, adjacency),
@@ -403,7 +403,7 @@ def _elements(reader: Reader, numbers: Sequence[int]) -> dict[int, Element]:
     """The elements with these numbers, the start first.
 
     Raises:
-        NotFound: the start is not there.
+        NotFound: the start does not exist.
     """
     elements = reader.elements(numbers)
     if numbers[0] not in elements:
@@ -450,9 +450,11 @@ def _nodes(
     return tuple(nodes)
 
 
-def _cut_off(budget: Budget, reach: _Found, bounds: Bounds, given: int, after: Element) -> CutOff:
-    cost = (reach.arrivals[given:] or reach.frontier)[0][0]
+def _cut_off(
+    budget: Budget, reach: _Found, bounds: Bounds, node_count: int, after: Element
+) -> CutOff:
+    cost = (reach.arrivals[node_count:] or reach.frontier)[0][0]
     limit = bounds.max_nodes if budget == "nodes" else bounds.max_tokens or 0
-    remaining, more = _left_out(reach, given, as_units(bounds.max_cost))
+    remaining, more = _left_out(reach, node_count, as_units(bounds.max_cost))
     name = after.name if isinstance(after, Concept) else after.id
     return CutOff(budget, limit, remaining, more, after.id, name, as_cost(cost))

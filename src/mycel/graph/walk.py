@@ -152,9 +152,9 @@ def find(
     """Search from an element.
 
     Raises:
-        NotFound: the start is not there.
+        NotFound: the start does not exist.
         TypeMismatch: a predicate to follow, or a type to return, is not defined.
-        ExecutionTimeout: it took longer than the reader's deadline.
+        ExecutionTimeout: the search took longer than the reader's deadline.
     """
     if not isinstance(follow, Follow):
         raise InvalidValueType(
@@ -215,7 +215,11 @@ def find(
 
 
 def check_whole(name: str, number: object) -> None:
-    """Check that a number is a whole number. // Raises: // InvalidValueType: it is not."""
+    """Check that a number is a whole number.
+
+    Raises:
+        InvalidValueType: it is not.
+    """
     if not isinstance(number, int) or isinstance(number, bool):
         raise InvalidValueType(f"{name} must be a whole number, not {kind_of(number)}.")
 

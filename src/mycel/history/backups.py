@@ -116,7 +116,7 @@ def restore(
         NotADatabase, DatabaseCorrupt: the backup is no graph, or does not verify.
         DuplicateExists: there is a graph at the target, and `force` is False.
         DatabaseBusy: the graph at the target is in use.
-        DatabaseReadOnly, DiskFull, DatabaseError: it cannot be written.
+        DatabaseReadOnly, DiskFull, DatabaseError: the target cannot be written.
     """
     if is_address(os.fsdecode(target)):
         return _restore_to_server(Path(os.fsdecode(source)), os.fsdecode(target), force=force)
@@ -216,7 +216,7 @@ def _check_earlier(target: Path, apart: Parting, *, force: bool) -> None:
     """Check that a file has an earlier state of a graph.
 
     Raises:
-        ConstraintViolation: it has not, and `force` is False.
+        ConstraintViolation: the file has not, and `force` is False.
     """
     if apart.ahead and not force:
         raise ConstraintViolation(
@@ -309,8 +309,8 @@ def _mark_of(path: Path) -> Path:
 
 
 def _stamp(path: Path) -> dict[str, int]:
-    known = path.stat()
-    return {"size": known.st_size, "mtime_ns": known.st_mtime_ns, "inode": known.st_ino}
+    status = path.stat()
+    return {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "inode": status.st_ino}
 
 
 def _verify(store: Store, name: str) -> None:

@@ -112,10 +112,12 @@ def plain_lines(conflict: Mapping[str, Any], *, characters_max: int) -> list[str
     elif conflict.get("suggestion"):
         lines.append(f"  suggestion: {conflict['suggestion']}")
     if conflict.get("hunks") and not conflict.get("resolution"):
-        given = f"a list of {len(rows)} texts, one for each part" if is_in_parts else "one text"
+        value_form = (
+            f"a list of {len(rows)} texts, one for each part" if is_in_parts else "one text"
+        )
         lines.append(
             '  To combine the contested lines, choose "lines" with the new lines as the value'
-            f' ({given}); the other lines of the text stay. A "value" replaces the whole text.'
+            f' ({value_form}); the other lines of the text stay. A "value" replaces the whole text.'
         )
     return lines
 
@@ -164,9 +166,9 @@ def _element_rows(conflict: Mapping[str, Any], versions: Sequence[Any]) -> Itera
         removals[0] = ABSENT
     if any(removals):
         yield SideRow("element", tuple(removal or "(there)" for removal in removals))
-    there = [values for values, missing in zip(flat, removals, strict=True) if not missing]
-    for key in sorted({key for values in there for key in values}):
-        if len({values.get(key) for values in there}) > 1 or len(there) == 1:
+    present = [values for values, missing in zip(flat, removals, strict=True) if not missing]
+    for key in sorted({key for values in present for key in values}):
+        if len({values.get(key) for values in present}) > 1 or len(present) == 1:
             yield SideRow(key, tuple(values.get(key, "") for values in flat))
 
 

@@ -139,8 +139,8 @@ class History:
         if not isinstance(moment, str) or self._store.is_in_memory:
             return here
         name, _, rest = moment.partition(":")
-        known = self._branches.names()
-        if name not in known or (name in self.tags() and not rest):
+        branch_names = self._branches.names()
+        if name not in branch_names or (name in self.tags() and not rest):
             return here
         return _Named(name, rest or None)
 

@@ -136,10 +136,10 @@ class Merges:
         """
         from mycel.history.merge.requests import decisions  # noqa: PLC0415 - as above
 
-        given = decisions(conflict, choice, value)
+        all_decisions = decisions(conflict, choice, value)
         if merge is None:
             merge = getattr(conflict, "merge", None) or None
-        return self._merging.resolve(given, merge, by=self._defaults.actor_or(by))
+        return self._merging.resolve(all_decisions, merge, by=self._defaults.actor_or(by))
 
     def commit(
         self, merge: str | None = None, *, by: str | None = None, message: str = ""
@@ -147,8 +147,7 @@ class Merges:
         """Commit an open merge, as one commit.
 
         Raises:
-            NotFound: there is none.
-            ConstraintViolation: conflicts are left; the data has them.
+            NotFound: no such merge is open.
         """
         return self._merging.commit(
             merge, by=self._defaults.actor_or(by), message=self._defaults.message_or(message)
@@ -158,7 +157,7 @@ class Merges:
         """Give up an open merge. It has written nothing.
 
         Raises:
-            NotFound: there is none.
+            NotFound: no such merge is open.
         """
         return self._merging.abort(merge)
 

@@ -138,7 +138,7 @@ class Proposals:
         """The proposal with an id, which may be given by its first characters.
 
         Raises:
-            NotFound: there is none.
+            NotFound: no proposal has this id.
         """
         return self._proposal(self._row(id_))
 
@@ -159,8 +159,8 @@ class Proposals:
         With conflicts nothing is written, and the result has them.
 
         Raises:
-            NotFound, ConstraintViolation: it does not exist, or is not open. // AccessDenied: the
-            caller may not write all elements that it changes.
+            NotFound, ConstraintViolation: the proposal does not exist, or is not open.
+            AccessDenied: the caller may not write all elements that it changes.
         """
         self._check_may_decide()
         row = self._open_row(_id(proposal))
@@ -197,7 +197,8 @@ class Proposals:
         """Reject a proposal, with a reason.
 
         Raises:
-            NotFound, ConstraintViolation: it does not exist or is not open, or the reason is empty.
+            NotFound, ConstraintViolation: the proposal does not exist or is not open, or the reason
+                is empty.
         """
         self._check_may_decide()
         check_text(reason, "reason", REASON_BYTES_MAX, empty=False)

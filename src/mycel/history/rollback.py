@@ -50,7 +50,7 @@ def roll_back(tx: Transaction, state: State, paths: Sequence[object]) -> Diff:
     its list of dropped properties, which only the application of a schema writes.
 
     Raises:
-        ConstraintViolation: it would break a rule; the data lists all obstacles.
+        ConstraintViolation: the rollback would break a rule; the data lists all obstacles.
     """
     changes = diff(tx.reader, LIVE, state, paths)
     to_reach = tuple(element for element in changes.elements if not _is_declared_alike(element))
@@ -70,10 +70,10 @@ def _is_declared_alike(change: ElementChange) -> bool:
         declaration,
     )
 
-    declared = declaration(before.attributes)
+    schema_type = declaration(before.attributes)
     return (
-        declared is not None
-        and declared == declaration(after.attributes)
+        schema_type is not None
+        and schema_type == declaration(after.attributes)
         and all(value.field == "attributes" and value.key in OWNED for value in change.values)
     )
 

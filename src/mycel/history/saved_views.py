@@ -42,7 +42,7 @@ class SavedViews:
         """A view and its content.
 
         Raises:
-            NotFound: there is none with this id.
+            NotFound: no view has this id.
         """
         with self._store.reading() as reader:
             views = reader.run(saved_views.find, id_)
@@ -56,8 +56,7 @@ class SavedViews:
         Raises:
             ConstraintViolation: the name is empty or too long.
             DuplicateExists: another view has this name.
-            NotFound: there is none with this id.
-            ResourceExhausted: there are too many views.
+            NotFound: no view has this id.
         """
         head = self._head(id_ or token_hex(_ID_BYTES), name)
         is_new = id_ is None
@@ -73,7 +72,7 @@ class SavedViews:
         """Delete a view. Returns the deleted view.
 
         Raises:
-            NotFound: there is none with this id.
+            NotFound: no view has this id.
         """
         view = self._store.maintain(saved_views.remove, id_)
         if view is None:
@@ -110,7 +109,7 @@ def check_name(name: str) -> str:
     """A valid name of a view, without spaces around it.
 
     Raises:
-        ConstraintViolation: it is empty, too long, or has invisible characters.
+        ConstraintViolation: the name is empty, too long, or has invisible characters.
     """
     text = name.strip()
     if not text or len(text) > NAME_CHARACTERS_MAX or not text.isprintable():

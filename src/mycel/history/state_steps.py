@@ -276,8 +276,8 @@ class _Steps:
             guards.goes_alone(self._tx, type_, link=False) for type_ in {key[0] for key in keys}
         ):
             return False  # One refused concept would stop the others.
-        there = find_by_name(reader, [then.name for then in concepts])
-        is_in_the_way = any((reader.type_name(type_), name) in keys for _, type_, name in there)
+        namesakes = find_by_name(reader, [then.name for then in concepts])
+        is_in_the_way = any((reader.type_name(type_), name) in keys for _, type_, name in namesakes)
         if is_in_the_way or len(keys) < len(concepts):
             return False
         rows = [
@@ -364,8 +364,10 @@ class _Steps:
             live = self._live(goal.element)
             if live is None:
                 continue
-            known = {self._number(goal.element) for goal in waiting}
-            about = [link for link in self._tx.links_about(live.id) if link.number not in known]
+            waiting_numbers = {self._number(goal.element) for goal in waiting}
+            about = [
+                link for link in self._tx.links_about(live.id) if link.number not in waiting_numbers
+            ]
             waiting += [Goal(link.id, None, link) for link in about]
             self._tx.retire(live.id)
             self.numbers.update({element.number: GONE for element in (goal.element, *about)})

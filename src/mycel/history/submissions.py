@@ -79,7 +79,7 @@ class Submission(NamedTuple):
         """The outcome in the answer of another program.
 
         Raises:
-            KeyError, TypeError, ValueError: it is no outcome.
+            KeyError, TypeError, ValueError: the value is no outcome.
         """
         status = payload["status"]
         if status not in ("committed", "unchanged", "proposed", "conflicts"):
@@ -164,8 +164,8 @@ class Submissions:
         from mycel.history.merge.submitting import StaleBaseError  # noqa: PLC0415 - as below
 
         digest = "" if key is None else _digest(edits if content is None else content)
-        if owner is not None and (known := self._known(owner)) is not None:
-            return self._again(known, digest)
+        if owner is not None and (earlier := self._known(owner)) is not None:
+            return self._again(earlier, digest)
         known_edits = list(edits() if callable(edits) else edits)
         if not 1 <= len(known_edits) <= EDITS_MAX:
             raise ConstraintViolation(f"A submission has 1 to {EDITS_MAX:,} changes.")
@@ -201,15 +201,15 @@ class Submissions:
         """The outcome of an earlier submission of the caller.
 
         Raises:
-            NotFound: there is none with this key.
+            NotFound: no submission of the caller had this key.
         """
-        known = self._known((owner_of(self._actor(by)), check_key(key)))
-        if known is None:
+        stored = self._known((owner_of(self._actor(by)), check_key(key)))
+        if stored is None:
             raise NotFound(
                 f"There is no submission {shorten(key)!r}.",
                 hint="It was refused, or never arrived: send it again, with the same key.",
             )
-        return self._show(known.body)
+        return self._show(stored.body)
 
     @property
     def _submitting(self) -> Submitting:
@@ -222,27 +222,27 @@ class Submissions:
 
     def _known(self, owner: tuple[str, str]) -> KeptOutcome | None:
         with self._store.reading() as reader:
-            known = reader.run(submissions.outcome, *owner)
-        if known is None and self._full_store is not None:
+            outcome = reader.run(submissions.outcome, *owner)
+        if outcome is None and self._full_store is not None:
             with self._full_store.reading() as reader:
-                known = reader.run(submissions.outcome, *owner)
-        return known
+                outcome = reader.run(submissions.outcome, *owner)
+        return outcome
 
-    def _again(self, known: KeptOutcome, digest: str) -> Submission:
-        if known.digest != digest:
+    def _again(self, stored: KeptOutcome, digest: str) -> Submission:
+        if stored.digest != digest:
             raise DuplicateExists(
                 "Another submission was made with this key.",
                 hint="Give each submission a key of its own.",
             )
-        return self._show(known.body)
+        return self._show(stored.body)
 
     def _keep(
         self, tx: Transaction, result: Submitted, owner: tuple[str, str] | None, digest: str
     ) -> None:
         if owner is None:
             return
-        if (known := tx.maintain(submissions.outcome, *owner)) is not None:
-            raise _KnownError(known)
+        if (earlier := tx.maintain(submissions.outcome, *owner)) is not None:
+            raise _KnownError(earlier)
         tx.maintain(submissions.keep_outcome, owner, tx.time_us, KeptOutcome(digest, _body(result)))
 
     def _show(self, body: Mapping[str, Any]) -> Submission:
@@ -285,11 +285,11 @@ class Submissions:
             digest, {"status": "proposed", "proposal": row.id, "conflicts": len(conflicts)}
         )
         store = self._full_store or self._store
-        known = store.annotate(submissions.add_proposal, row, owner, outcome)
-        if known is None:
+        earlier = store.annotate(submissions.add_proposal, row, owner, outcome)
+        if earlier is None:
             return self._show(outcome.body)
-        if known.body:
-            return self._again(known, digest)
+        if earlier.body:
+            return self._again(earlier, digest)
         raise ResourceExhausted(
             f"{submissions.OPEN_MAX} proposals are open, which is the limit.",
             hint="Accept or reject some first.",
@@ -336,7 +336,7 @@ def check_key(key: object) -> str:
     """The key of a submission, after checks.
 
     Raises:
-        ConstraintViolation: it has another form.
+        ConstraintViolation: the key has another form.
     """
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         raise ConstraintViolation(
@@ -356,7 +356,7 @@ def check_may_propose(branch: str) -> None:
     """Check that the permission of this thread allows proposals for a branch.
 
     Raises:
-        AccessDenied: it does not allow them.
+        AccessDenied: the permission does not allow them.
     """
     permission = current()
     if permission is not None and not permission.allows("propose", branch):

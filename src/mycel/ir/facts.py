@@ -60,13 +60,13 @@ def _operands(operands: Iterable[ir.Operand]) -> frozenset[ir.Variable]:
     return frozenset(operand.variable for operand in operands if isinstance(operand, ir.Field))
 
 
-def is_determined(block: ir.Block, known: frozenset[ir.Variable]) -> bool:
+def is_determined(block: ir.Block, bound: frozenset[ir.Variable]) -> bool:
     """True if each binding of the known variables comes from one row of the joins at most.
 
     In that case solutions need not be made distinct. A concept is determined by its type and name,
     a link by its ends and its only predicate.
     """
-    determined = set(known)
+    determined = set(bound)
     grown = True
     while grown:
         before = len(determined)

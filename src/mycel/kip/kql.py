@@ -29,7 +29,7 @@ def find(tokens: KipTokens) -> ast.Find:
             case _:
                 break
     options = {"AS OF": moment, "FOR TIME": time, "INCLUDE ARCHIVED": archived or None}
-    clauses = where(tokens, *(f"`{word}`" for word, given in options.items() if given is None))
+    clauses = where(tokens, *(f"`{word}`" for word, clause in options.items() if clause is None))
     order_by = _order_by(tokens) if texts[tokens.at] == "ORDER" else ()
     rows = limit(tokens)
     page = cursor(tokens)

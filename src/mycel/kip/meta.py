@@ -88,12 +88,12 @@ def describe(tokens: KipTokens) -> ast.Describe:
         return ast.DescribeCapabilities(span=tokens.span(first))
     if target == "DOMAINS":
         return ast.DescribeDomains(span=tokens.span(first))
-    what = texts[tokens.at]
-    if what == "TYPES":
+    word = texts[tokens.at]
+    if word == "TYPES":
         tokens.at += 1
         rows, page = limit(tokens), cursor(tokens)
         return ast.DescribeTypes(target, rows, page, span=tokens.span(first))
-    if what == "TYPE":
+    if word == "TYPE":
         tokens.at += 1
         name = values.text(tokens, "the name of the type")
         return ast.DescribeType(target, name, span=tokens.span(first))
@@ -165,10 +165,10 @@ def nearest(tokens: KipTokens) -> ast.Nearest:
     return ast.Nearest(to, **options, span=tokens.span(first))
 
 
-def _options(tokens: KipTokens, known: tuple[str, ...]) -> dict[str, Any]:
+def _options(tokens: KipTokens, option_names: tuple[str, ...]) -> dict[str, Any]:
     """Options in any order, each at most once, under the names of their fields in the tree."""
     options: dict[str, Any] = {}
-    while (token := tokens.tokens[tokens.at]) in known:
+    while (token := tokens.tokens[tokens.at]) in option_names:
         name = _FIELDS.get(token, token.lower())
         if name in options:
             raise fail(tokens, f"{token} is given twice.", "Keep one of the two.")
@@ -208,13 +208,13 @@ def _option(tokens: KipTokens, option: str) -> Any:
             return values.text(tokens, _TEXTS[option])
 
 
-def _choice(tokens: KipTokens, what: str, known: tuple[str, ...], hint: str) -> ast.Text:
+def _choice(tokens: KipTokens, noun: str, choices: tuple[str, ...], hint: str) -> ast.Text:
     """One of the known texts, or a placeholder."""
     at = tokens.at
-    choice = values.text(tokens, f"the {what}")
-    if isinstance(choice, ast.Literal) and choice.value not in known:
-        message = f'There is no {what} "{shorten(choice.value)}".'
-        close = did_you_mean(choice.value, known)
+    choice = values.text(tokens, f"the {noun}")
+    if isinstance(choice, ast.Literal) and choice.value not in choices:
+        message = f'There is no {noun} "{shorten(choice.value)}".'
+        close = did_you_mean(choice.value, choices)
         raise fail(tokens, message, f"{hint} {close}".rstrip(), at=at)
     return choice
 
@@ -273,8 +273,8 @@ def _start(tokens: KipTokens) -> ast.ConceptMatcher | ast.LinkById:
     raise unexpected(tokens, "a matcher such as `{…}`, or `(id: …)`", hint=hint)
 
 
-def _alternatives(tokens: KipTokens, what: str, example: str) -> tuple[ast.Text, ...]:
-    names = separated(tokens, "|", lambda tokens: values.text(tokens, what))
+def _alternatives(tokens: KipTokens, expected: str, example: str) -> tuple[ast.Text, ...]:
+    names = separated(tokens, "|", lambda tokens: values.text(tokens, expected))
     if tokens.tokens[tokens.at] == ",":
         raise unexpected(tokens, "|", hint=f"Alternatives: {example}.")
     return names

@@ -160,7 +160,7 @@ def _comma_hint(tokens: KipTokens, after: str) -> str | None:
     return f"A link pattern is {_PATTERN}." if token == ")" else None
 
 
-def endpoint(tokens: KipTokens, depth: int, what: str, *, exact: bool = False) -> ast.Endpoint:
+def endpoint(tokens: KipTokens, depth: int, role: str, *, exact: bool = False) -> ast.Endpoint:
     """A variable, a matcher or a nested pattern."""
     token = tokens.tokens[tokens.at]
     first = token[0]
@@ -172,12 +172,12 @@ def endpoint(tokens: KipTokens, depth: int, what: str, *, exact: bool = False) -
         return link(tokens, depth + 1, exact=exact)
     if first == '"' or token == ":":
         hint = (
-            f'A concept as {what} is written {{type: "…", name: "…"}}; a placeholder may stand '
+            f'A concept as {role} is written {{type: "…", name: "…"}}; a placeholder may stand '
             "for the type, the name or the id."
         )
     else:
         hint = None
-    raise unexpected(tokens, f"a variable, `{{` or `(` as the {what}", hint=hint)
+    raise unexpected(tokens, f"a variable, `{{` or `(` as the {role}", hint=hint)
 
 
 def _predicate(tokens: KipTokens) -> ast.Predicate:

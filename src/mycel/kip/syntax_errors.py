@@ -208,9 +208,11 @@ def _about_missing(tokens: KipTokens, token: str, expected: tuple[str, ...]) -> 
     """A hint about a sign that was left out before a token that would be valid after the sign."""
     if token == END or token in CLOSING.values():
         return None
-    for sign, what in (",", "comma"), (":", "colon"), ("(", "parenthesis"), ("{", "brace"):
+    for sign, sign_name in (",", "comma"), (":", "colon"), ("(", "parenthesis"), ("{", "brace"):
         if sign in expected or f"`{sign}`" in expected[0]:
-            return f"A {what} is missing: put `{sign}` before {describe_token(token, 'command')}."
+            return (
+                f"A {sign_name} is missing: put `{sign}` before {describe_token(token, 'command')}."
+            )
     if ")" in expected or "}" in expected:
         sign = ")" if ")" in expected else "}"
         return (

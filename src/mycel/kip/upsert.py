@@ -145,8 +145,8 @@ def _proposition(tokens: KipTokens) -> ast.PropositionBlock:
     attributes = _attributes(tokens)
     weight = _weight(tokens) if weight is None else weight
     if tokens.tokens[tokens.at] != "}":
-        given = (attributes, weight)
-        left = tuple(part for part, value in zip(_LINK_PARTS, given, strict=True) if value is None)
+        parts = (attributes, weight)
+        left = tuple(part for part, value in zip(_LINK_PARTS, parts, strict=True) if value is None)
         raise _not_closed(tokens, _LINK_PARTS, left, is_first=version is None)
     tokens.at += 1
     return ast.PropositionBlock(
@@ -160,46 +160,46 @@ def _proposition(tokens: KipTokens) -> ast.PropositionBlock:
     )
 
 
-def _open(tokens: KipTokens, what: str) -> ast.Variable | None:
+def _open(tokens: KipTokens, keyword: str) -> ast.Variable | None:
     """The keyword, the handle if there is one, and the brace."""
     tokens.at += 1
     handle = values.variable(tokens) if tokens.tokens[tokens.at][0] == "?" else None
     if tokens.tokens[tokens.at] != "{":
         expected = ("{",) if handle else ("a handle such as `?x`", "{")
-        raise unexpected(tokens, *expected, hint=f"A block is {what} ?handle {{ … }}.")
+        raise unexpected(tokens, *expected, hint=f"A block is {keyword} ?handle {{ … }}.")
     tokens.at += 1
     return handle
 
 
 def _not_closed(
-    tokens: KipTokens, known: tuple[str, ...], left: tuple[str, ...], *, is_first: bool
+    tokens: KipTokens, parts: tuple[str, ...], left: tuple[str, ...], *, is_first: bool
 ) -> MycelError:
     """The error for a token where the block should end.
 
-    SET starts the `known` parts; the block may still have those in `left`. `is_first` is True if
+    SET starts the `parts` parts; the block may still have those in `left`. `is_first` is True if
     EXPECT VERSION may still come.
     """
     token, part = tokens.tokens[tokens.at : tokens.at + 2]
     if token == "SET" and part in {*_CONCEPT_PARTS, *_LINK_PARTS, "METADATA"}:
         expected = list_expected((*(f"`SET {clause}`" for clause in left), "}"))
-        hints = {"METADATA": _METADATA, "WEIGHT": _order(known)}
-        if part not in known:
+        hints = {"METADATA": _METADATA, "WEIGHT": _order(parts)}
+        if part not in parts:
             hints["WEIGHT"] = _NO_WEIGHT
         return fail(
             tokens,
             f"Expected {expected}, found `SET {part}`.",
-            hints.get(part, _order(known)),
+            hints.get(part, _order(parts)),
             length=2,
         )
     if token == "WITH" and part == "METADATA":
         return unexpected(tokens, *(("SET",) if left else ()), "}", suggestion=_METADATA)
-    version = ("EXPECT",) if is_first and left == known else ()
+    version = ("EXPECT",) if is_first and left == parts else ()
     also = ("SET",) if left else ()
-    return unexpected(tokens, *version, *also, "}", hint=misplaced(tokens, _order(known)))
+    return unexpected(tokens, *version, *also, "}", hint=misplaced(tokens, _order(parts)))
 
 
-def _order(known: tuple[str, ...]) -> str:
-    parts = ", ".join(f"SET {clause}" for clause in known)
+def _order(clauses: tuple[str, ...]) -> str:
+    parts = ", ".join(f"SET {clause}" for clause in clauses)
     return (
         f"The order is EXPECT VERSION, {parts}, each at most once; WITH METADATA follows the `}}`."
     )

@@ -63,8 +63,8 @@ def _learn(tokens: KipTokens, token: str) -> tuple[str, tuple[str, ...]]:
                 _meant_path(tokens, token) or _PATH,
                 error=InvalidIdentifier,
             )
-    tokens.names[token] = known = name, tuple(fields)
-    return known
+    tokens.names[token] = name_and_fields = name, tuple(fields)
+    return name_and_fields
 
 
 def _meant_path(tokens: KipTokens, token: str) -> str | None:
@@ -216,7 +216,7 @@ def _too_large(tokens: KipTokens, at: int) -> MycelError:
     )
 
 
-def text(tokens: KipTokens, what: str) -> ast.Text:
+def text(tokens: KipTokens, label: str) -> ast.Text:
     """A string, or a placeholder for one."""
     at = tokens.at
     token = tokens.tokens[at]
@@ -228,7 +228,7 @@ def text(tokens: KipTokens, what: str) -> ast.Text:
         return ast.Literal(value, span=tokens.span_at(at))
     if token == ":":
         return placeholder(tokens)
-    raise unexpected(tokens, f"{what} in double quotes, or a placeholder")
+    raise unexpected(tokens, f"{label} in double quotes, or a placeholder")
 
 
 def is_number(token: str) -> bool:
@@ -236,7 +236,7 @@ def is_number(token: str) -> bool:
     return token[0] in "0123456789" or (token[0] in "-+." and len(token) > 1)
 
 
-def integer(tokens: KipTokens, what: str, minimum: int) -> ast.Number:
+def integer(tokens: KipTokens, label: str, minimum: int) -> ast.Number:
     """An integer that is at least `minimum`, or a placeholder for one."""
     at = tokens.at
     token = tokens.tokens[at]
@@ -245,15 +245,15 @@ def integer(tokens: KipTokens, what: str, minimum: int) -> ast.Number:
     kind = "a positive integer" if minimum else "an integer from 0 up"
     if not is_number(token):
         hint = "Write the number without quotes." if token[0] == '"' else None
-        raise unexpected(tokens, f"{kind} or a placeholder after {what}", hint=hint)
+        raise unexpected(tokens, f"{kind} or a placeholder after {label}", hint=hint)
     value = number_at(tokens, at)
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # JSON has one kind of number: 3.0 is 3.
     if not isinstance(value, int) or value < minimum:
         raise fail(
             tokens,
-            f"{what} takes {kind}, not {shorten(token)}.",
-            _LIMIT if what == "LIMIT" else None,
+            f"{label} takes {kind}, not {shorten(token)}.",
+            _LIMIT if label == "LIMIT" else None,
         )
     if value > INTEGER_MAX:  # Only JSON values may have 64 bits without a sign.
         raise _too_large(tokens, at)
@@ -261,14 +261,14 @@ def integer(tokens: KipTokens, what: str, minimum: int) -> ast.Number:
     return ast.Literal(value, span=tokens.span_at(at))
 
 
-def number(tokens: KipTokens, what: str) -> ast.Number:
+def number(tokens: KipTokens, label: str) -> ast.Number:
     """A number, or a placeholder for one."""
     at = tokens.at
     token = tokens.tokens[at]
     if token == ":":
         return placeholder(tokens)
     if not is_number(token):
-        raise unexpected(tokens, f"a number or a placeholder {what}")
+        raise unexpected(tokens, f"a number or a placeholder {label}")
     value = number_at(tokens, at)
     tokens.at = at + 1
     return ast.Literal(value, span=tokens.span_at(at))
@@ -286,13 +286,13 @@ def value(tokens: KipTokens) -> ast.Value:
     return ast.Literal(content, span=tokens.span(first))
 
 
-def mapping(tokens: KipTokens, what: str) -> ast.Map:
+def mapping(tokens: KipTokens, label: str) -> ast.Map:
     """An object, or a placeholder for one."""
     at = tokens.at
     token = tokens.tokens[at]
     if token not in {"{", ":"}:
         if token[0] != "{":
-            raise unexpected(tokens, f"`{{` or a placeholder after {what}")
+            raise unexpected(tokens, f"`{{` or a placeholder after {label}")
         tokens.at = at + 1
         return ast.Literal(_unfolded(tokens, token), span=tokens.span(at))
     return value(tokens)  # type: ignore[return-value]  # An array cannot start with a brace.
@@ -407,8 +407,8 @@ def _object(tokens: KipTokens, depth: int) -> Any:
     )
 
 
-def key(tokens: KipTokens, token: str, known: dict[str, Any]) -> str:
-    """A key of an object, quoted or bare and not in `known`, and the colon after it."""
+def key(tokens: KipTokens, token: str, members: dict[str, Any]) -> str:
+    """A key of an object, quoted or bare and not in `members`, and the colon after it."""
     at = tokens.at
     if token[0] == '"':
         name = string_at(tokens, at)
@@ -419,7 +419,7 @@ def key(tokens: KipTokens, token: str, known: dict[str, Any]) -> str:
         raise fail(tokens, message, _BARE_HINT, error=InvalidIdentifier)
     else:
         raise unexpected(tokens, "a key", "}")
-    if name in known:
+    if name in members:
         raise fail(tokens, f"The key `{shorten(name)}` is given twice.", "Keep one of the two.")
     tokens.at = at + 1
     if tokens.tokens[at + 1] != ":":

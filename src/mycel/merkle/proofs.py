@@ -77,7 +77,7 @@ class Snapshot:
         """The snapshot in the form of `to_dict`; a stated overall root must be correct.
 
         Raises:
-            InvalidValueType: it is no snapshot, or its overall root is wrong.
+            InvalidValueType: the value is no snapshot, or its overall root is wrong.
         """
         snapshot = _reading(
             "snapshot",
@@ -202,7 +202,7 @@ class StateProof:
         """Read back what `to_dict` wrote.
 
         Raises:
-            InvalidValueType: it is no such proof.
+            InvalidValueType: the value is no such proof.
         """
         return _reading(
             "state proof",
@@ -257,7 +257,7 @@ class EntryProof:
         """Read back what `to_dict` wrote.
 
         Raises:
-            InvalidValueType: it is no such proof.
+            InvalidValueType: the value is no such proof.
         """
         return _reading(
             "entry proof",
@@ -319,7 +319,7 @@ class ConsistencyProof:
         """Read back what `to_dict` wrote.
 
         Raises:
-            InvalidValueType: it is no such proof.
+            InvalidValueType: the value is no such proof.
         """
         return _reading(
             "consistency proof",
@@ -344,7 +344,7 @@ def proof_from_dict(wire: object) -> Proof:
     """Any proof in the form of `to_dict`.
 
     Raises:
-        InvalidValueType: it is no proof, or not of a known kind.
+        InvalidValueType: the value is no proof, or not of a known kind.
     """
     kind = wire.get("kind") if isinstance(wire, dict) else None
     if not isinstance(wire, dict) or not isinstance(kind, str) or kind not in _KINDS:
@@ -355,11 +355,11 @@ def proof_from_dict(wire: object) -> Proof:
 _Made = TypeVar("_Made")
 
 
-def _reading(what: str, read: Callable[[], _Made]) -> _Made:
+def _reading(noun: str, read: Callable[[], _Made]) -> _Made:
     try:
         return read()
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidValueType(f"This is no {what}: {error!r}.") from None
+        raise InvalidValueType(f"This is no {noun}: {error!r}.") from None
 
 
 def _check_bytes(root: object) -> None:

@@ -235,9 +235,9 @@ class _Apply:
         self._accepted: Final = {type_name.identity: type_name for type_name in accepted.types}
         self._definitions: Final = DefinitionWriter(tx, planned.catalog)
         self._looked_at: Final = {
-            declared.identity
+            schema_type.identity
             for change in planned.changes
-            if change.needs_data and (declared := change.changed_type) is not None
+            if change.needs_data and (schema_type := change.changed_type) is not None
         }
         """Identities of types whose rows are checked."""
         self._returning: Final = {
@@ -269,16 +269,16 @@ class _Apply:
         """For each type, the counts of its rewritten rows."""
 
     def run(self) -> None:
-        for declared in self._catalog.types:
-            if place_of(declared) in FOUNDATION:
+        for schema_type in self._catalog.types:
+            if place_of(schema_type) in FOUNDATION:
                 message = "it is part of the foundation, which a schema cannot declare"
-                self._findings.refuse(declared, message)
+                self._findings.refuse(schema_type, message)
         if self._findings:
             return
         self._drop_types()
-        for declared in self._catalog.types:
-            if not self._is_as_it_was(declared):
-                self._define(declared)
+        for schema_type in self._catalog.types:
+            if not self._is_as_it_was(schema_type):
+                self._define(schema_type)
         self._move_instances()
         self._revived = restore.restore(self._tx, self._restored)
         new = {*self._adopted, *self._remembered}
@@ -306,18 +306,18 @@ class _Apply:
             self._index(changed_type, list(index_slots(changed_type).items()))
         self._check(changed)
 
-    def _before(self, declared: SchemaType) -> SchemaType | None:
+    def _before(self, schema_type: SchemaType) -> SchemaType | None:
         """The declaration of a type in the schema in force, or the last one of a hidden type."""
-        identity = declared.identity
+        identity = schema_type.identity
         return self._accepted.get(identity) or self._remembered.get(identity)
 
-    def _is_as_it_was(self, declared: SchemaType) -> bool:
+    def _is_as_it_was(self, schema_type: SchemaType) -> bool:
         """True if the definition of a type needs no change, the names of its ends included."""
-        if self._accepted.get(declared.identity) != declared:
+        if self._accepted.get(schema_type.identity) != schema_type:
             return False
-        if not isinstance(declared, EdgeType):
+        if not isinstance(schema_type, EdgeType):
             return True
-        ends = (self._catalog.nodes[name] for name in (declared.from_type, declared.to_type))
+        ends = (self._catalog.nodes[name] for name in (schema_type.from_type, schema_type.to_type))
         return all(self._accepted.get(end.identity) == end for end in ends)
 
     # 1. Types that are no longer declared.
@@ -337,31 +337,31 @@ class _Apply:
             if place_of(declared) not in places:
                 self._definitions.retire(declared, reason=DROPPED, remember=self._remembers)
 
-    def _retire_instances(self, declared: InstanceType) -> None:
-        table = table_of(declared)
-        for row in instances.rows(self._tx.reader, table, number_of(self._tx, declared)):
+    def _retire_instances(self, instance_type: InstanceType) -> None:
+        table = table_of(instance_type)
+        for row in instances.rows(self._tx.reader, table, number_of(self._tx, instance_type)):
             # The element may have been removed together with another one.
             is_there = self._tx.is_live(row.number)
-            if is_there and (declared.kip_name, row.name) not in ACTORS:
-                self._retired[declared.identity] += 1
+            if is_there and (instance_type.kip_name, row.name) not in ACTORS:
+                self._retired[instance_type.identity] += 1
                 self._tx.retire(self._tx.reader.outer_id(row.number), reason=DROPPED)
 
     # 2. Definitions.
 
-    def _define(self, declared: SchemaType) -> None:
-        before = self._before(declared)
-        left = restore.left_of(self._tx, declared)
-        if left is not None and declared.identity in self._remembered:
+    def _define(self, schema_type: SchemaType) -> None:
+        before = self._before(schema_type)
+        left = restore.left_of(self._tx, schema_type)
+        if left is not None and schema_type.identity in self._remembered:
             self._define_again(left)
             return
-        concept = existing(self._tx, before or declared)
+        concept = existing(self._tx, before or schema_type)
         payload = {} if concept is None else concept.attributes
-        dropped = self._dropped(declared, payload, self._tx.first_seq - 1)
-        if before is not None and before.kip_name != declared.kip_name:
-            self._definitions.rename(before, declared)
+        dropped = self._dropped(schema_type, payload, self._tx.first_seq - 1)
+        if before is not None and before.kip_name != schema_type.kip_name:
+            self._definitions.rename(before, schema_type)
         elif before is None and concept is not None and PG not in payload:
-            self._adopted.add(declared.identity)
-        self._definitions.write(declared, dropped)
+            self._adopted.add(schema_type.identity)
+        self._definitions.write(schema_type, dropped)
 
     def _define_again(self, restored: RestoredType) -> None:
         """Define a dropped type again, and note the instances that were removed with it."""
@@ -375,82 +375,84 @@ class _Apply:
         self._definitions.write(declared, self._dropped(declared, payload, drop.seq), left)
 
     def _dropped(
-        self, declared: SchemaType, attributes: Mapping[str, Any], seq: int
+        self, schema_type: SchemaType, attributes: Mapping[str, Any], seq: int
     ) -> list[Mapping[str, Any]]:
         """The entries of hidden properties for a definition; those of restored ones go to `_past`.
 
         Properties that this change hides had values up to the entry `seq`.
         """
-        before = self._before(declared)
+        before = self._before(schema_type)
         entries: list[Mapping[str, Any]] = []
         for hidden in (
-            hidden_properties(declared, attributes[PG]) if declaration(attributes) else ()
+            hidden_properties(schema_type, attributes[PG]) if declaration(attributes) else ()
         ):
             was = hidden.declared
-            type_ = self._returning.get((declared.identity, was.name))
+            type_ = self._returning.get((schema_type.identity, was.name))
             if type_ is not None and may_hold(type_, was.type):
-                past = self._past.setdefault(declared.identity, {})
+                past = self._past.setdefault(schema_type.identity, {})
                 past.setdefault(was.name, []).insert(0, hidden)
             else:
                 entries.append(hidden.entry)
         if before is not None and self._remembers:
-            prop_ids = {property_.prop_id for property_ in declared.properties}
+            prop_ids = {property_.prop_id for property_ in schema_type.properties}
             entries += [
                 dropped_entry(property_, seq)
                 for property_ in before.properties
                 if property_.prop_id not in prop_ids
             ]
-        self._memories[declared.identity] = entries
+        self._memories[schema_type.identity] = entries
         return entries
 
-    def _remember_again(self, declared: InstanceType, counts: RewriteCounts) -> None:
+    def _remember_again(self, instance_type: InstanceType, counts: RewriteCounts) -> None:
         """Let a definition remember restored properties of which some values stay hidden."""
-        past = self._past.get(declared.identity, {})
+        past = self._past.get(instance_type.identity, {})
         names = {**counts.left, **dict.fromkeys(sorted(counts.superseded))}
         left = [hidden.entry for name in names for hidden in reversed(past[name])]
         if left:
-            self._definitions.write(declared, [*self._memories[declared.identity], *left])
+            self._definitions.write(instance_type, [*self._memories[instance_type.identity], *left])
 
     # 3. Renamed types.
 
     def _move_instances(self) -> None:
         renamed: dict[str, str] = {}
-        for declared in self._catalog.types:
-            before = self._before(declared)
-            if before is None or before.kip_name == declared.kip_name:
+        for schema_type in self._catalog.types:
+            before = self._before(schema_type)
+            if before is None or before.kip_name == schema_type.kip_name:
                 continue
             is_done = True
-            if not isinstance(declared, Interface) and not isinstance(before, Interface):
-                self._adopt(declared)
-                is_done = self._move(before, declared)
+            if not isinstance(schema_type, Interface) and not isinstance(before, Interface):
+                self._adopt(schema_type)
+                is_done = self._move(before, schema_type)
                 self._index(before, ())
-            if not isinstance(declared, EdgeType):
-                renamed[before.kip_name] = declared.kip_name
+            if not isinstance(schema_type, EdgeType):
+                renamed[before.kip_name] = schema_type.kip_name
             if is_done:
                 self._definitions.retire(before, reason=_RENAMED, remember=False)
         self._definitions.follow(renamed)
 
-    def _adopt(self, declared: InstanceType) -> None:
+    def _adopt(self, instance_type: InstanceType) -> None:
         """Check the rows that KIP has already written under the new name."""
-        rewrite = row_rewrite.rewrite_of(None, declared, restored={}, is_checked=True, adopts=True)
-        row_rewrite.run(self._tx, rewrite, number_of(self._tx, declared), self._findings)
-        if isinstance(declared, EdgeType):
-            data_violations.check_ends(self._tx, declared, self._catalog, self._findings)
+        rewrite = row_rewrite.rewrite_of(
+            None, instance_type, restored={}, is_checked=True, adopts=True
+        )
+        row_rewrite.run(self._tx, rewrite, number_of(self._tx, instance_type), self._findings)
+        if isinstance(instance_type, EdgeType):
+            data_violations.check_ends(self._tx, instance_type, self._catalog, self._findings)
 
-    def _move(self, before: InstanceType, declared: InstanceType) -> bool:
+    def _move(self, before: InstanceType, instance_type: InstanceType) -> bool:
         """Move instances to the new name. Returns False if some of them cannot be moved."""
         tx = self._tx
-        table, old = table_of(declared), number_of(self._tx, before)
-        is_done, new, outer = True, declared.kip_name, tx.reader.outer_id
+        table, old = table_of(instance_type), number_of(self._tx, before)
+        is_done, new, outer = True, instance_type.kip_name, tx.reader.outer_id
         concepts: list[tuple[str, str, None]] = []
         for row in instances.rows(tx.reader, table, old):
             if (before.kip_name, row.name) in ACTORS:
                 continue
-            if self._is_taken(declared, row):
+            if self._is_taken(instance_type, row):
                 constraint_violation = ConstraintViolation(
                     f"there is already one like it among {new}"
                 )
-                self._findings.add(tx, declared, constraint_violation, row.number)
+                self._findings.add(tx, instance_type, constraint_violation, row.number)
                 is_done = False
             elif table == "proposition":
                 tx.move(outer(row.number), predicate=new)
@@ -459,17 +461,17 @@ class _Apply:
         tx.move_concepts(concepts)
         return is_done
 
-    def _is_taken(self, declared: InstanceType, instance: Instance) -> bool:
+    def _is_taken(self, instance_type: InstanceType, instance: Instance) -> bool:
         """True if another element has the identity to which an instance is to move."""
-        if isinstance(declared, NodeType):
-            return self._tx.get_concept(declared.kip_name, instance.name) is not None
+        if isinstance(instance_type, NodeType):
+            return self._tx.get_concept(instance_type.kip_name, instance.name) is not None
         subject, object_ = map(self._tx.reader.outer_id, (instance.subject, instance.object))
-        return self._tx.get_edge(subject, declared.kip_name, object_) is not None
+        return self._tx.get_edge(subject, instance_type.kip_name, object_) is not None
 
     def _index(
-        self, declared: InstanceType, indexes: Sequence[tuple[tuple[str, ...], bool]]
+        self, instance_type: InstanceType, indexes: Sequence[tuple[tuple[str, ...], bool]]
     ) -> None:
-        owner, link = number_of(self._tx, declared), isinstance(declared, EdgeType)
+        owner, link = number_of(self._tx, instance_type), isinstance(instance_type, EdgeType)
         self._tx.define_indexes(owner, link=link, indexes=indexes)
 
     # 7. Rules about several rows.

@@ -63,15 +63,15 @@ def _counted(reader: Reader, step: RemoveType) -> RemoveType:
     return replace(step, rows=rows)
 
 
-def has_rows(reader: Reader, accepted: Catalog, declared: SchemaType) -> bool:
+def has_rows(reader: Reader, accepted: Catalog, schema_type: SchemaType) -> bool:
     """True if a type has instances, or had some when it was hidden."""
-    table, number = place_in_store(reader, declared)
-    is_hidden = accepted.type(declared.name) is None
+    table, number = place_in_store(reader, schema_type)
+    is_hidden = accepted.type(schema_type.name) is None
     return instances.are_there(reader, table, number, DROPPED if is_hidden else None)
 
 
-def place_in_store(reader: Reader, declared: SchemaType) -> tuple[Table, int]:
+def place_in_store(reader: Reader, schema_type: SchemaType) -> tuple[Table, int]:
     """The table of a type's instances, and its number there; -1 if it was never defined."""
-    find = reader.find_predicate if isinstance(declared, EdgeType) else reader.find_type
-    number = find(declared.kip_name)
-    return table_of(declared), -1 if number is None else number
+    find = reader.find_predicate if isinstance(schema_type, EdgeType) else reader.find_type
+    number = find(schema_type.kip_name)
+    return table_of(schema_type), -1 if number is None else number

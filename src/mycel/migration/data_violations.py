@@ -40,21 +40,21 @@ class Findings:
         self.uncounted: Final[set[str]] = set()
         """Types with more violations than were counted."""
 
-    def add(self, tx: Transaction, declared: SchemaType, error: MycelError, number: int) -> None:
+    def add(self, tx: Transaction, schema_type: SchemaType, error: MycelError, number: int) -> None:
         """Note that an instance does not satisfy a type."""
-        place = _place(declared)
+        place = _place(schema_type)
         self._counts[place] = self._counts.get(place, 0) + 1
         violations = self._listed.setdefault(place, [])
         if len(violations) < LISTED_MAX:
             instance = {"instance": shown_element(tx, number)}
-            outer = {"id": tx.reader.outer_id(number), "type": declared.name}
+            outer = {"id": tx.reader.outer_id(number), "type": schema_type.name}
             violations.append(instance | outer | entry(error))
 
-    def refuse(self, declared: SchemaType, message: str) -> None:
+    def refuse(self, schema_type: SchemaType, message: str) -> None:
         """Note that a type itself is impossible."""
-        place = _place(declared)
+        place = _place(schema_type)
         self._counts[place] = 1
-        self._listed[place] = [{"instance": declared.name, "message": message}]
+        self._listed[place] = [{"instance": schema_type.name, "message": message}]
 
     def __bool__(self) -> bool:
         return bool(self._counts)
@@ -72,41 +72,41 @@ class Findings:
         return UnsupportedChange(place, reason, tuple(violations), count, has_more)
 
 
-def _place(declared: SchemaType) -> str:
-    return entity(declared.kind, declared.name)
+def _place(schema_type: SchemaType) -> str:
+    return entity(schema_type.kind, schema_type.name)
 
 
-def check_interface(tx: Transaction, declared: Interface, number: int, findings: Findings) -> None:
+def check_interface(tx: Transaction, interface: Interface, number: int, findings: Findings) -> None:
     """Check that an interface has no instances."""
     for instance in instances.numbers(tx.reader, "concept", number):
-        findings.add(tx, declared, ConstraintViolation("an interface has no instances"), instance)
+        findings.add(tx, interface, ConstraintViolation("an interface has no instances"), instance)
 
 
-def check_ends(tx: Transaction, declared: EdgeType, catalog: Catalog, findings: Findings) -> None:
+def check_ends(tx: Transaction, edge_type: EdgeType, catalog: Catalog, findings: Findings) -> None:
     """Check that every link leads from the declared type to the declared type."""
-    types = [catalog.nodes[name].kip_name for name in (declared.from_type, declared.to_type)]
+    types = [catalog.nodes[name].kip_name for name in (edge_type.from_type, edge_type.to_type)]
     from_type, to_type = (tx.reader.type_number(name) for name in types)
-    predicate = tx.reader.predicate_number(declared.kip_name)
-    leads = f"edge {declared.name}: {declared.from_type} -> {declared.to_type}"
+    predicate = tx.reader.predicate_number(edge_type.kip_name)
+    leads = f"edge {edge_type.name}: {edge_type.from_type} -> {edge_type.to_type}"
     error = ConstraintViolation(
-        f"edge {declared.name} leads from {declared.from_type} to {declared.to_type}",
+        f"edge {edge_type.name} leads from {edge_type.from_type} to {edge_type.to_type}",
         data={"constraint": leads},
     )
     wrong = instances.links_elsewhere(tx.reader, predicate, from_type, to_type)
     for number, _, _ in wrong:
-        findings.add(tx, declared, error, number)
+        findings.add(tx, edge_type, error, number)
 
 
-def check_cardinality(tx: Transaction, declared: EdgeType, findings: Findings) -> None:
+def check_cardinality(tx: Transaction, edge_type: EdgeType, findings: Findings) -> None:
     """Check that no source has too many or too few edges."""
-    card = declared.cardinality
+    card = edge_type.cardinality
     if card == Cardinality():
         return
-    predicate = tx.reader.predicate_number(declared.kip_name)
+    predicate = tx.reader.predicate_number(edge_type.kip_name)
     beyond = instances.sources_beyond(tx.reader, predicate, card.minimum, card.maximum)
     for source, count in beyond:
-        error = card_violation(tx, declared.name, card, source, count)
-        findings.add(tx, declared, error, source)
+        error = card_violation(tx, edge_type.name, card, source, count)
+        findings.add(tx, edge_type, error, source)
 
 
 def check_unique(

@@ -32,27 +32,27 @@ from mycel.store.write.transaction import Transaction
 _ENDS: Final = ("subject_types", "object_types")
 
 
-def place_of(declared: SchemaType) -> tuple[str, str]:
+def place_of(schema_type: SchemaType) -> tuple[str, str]:
     """The meta-type and name of the concept that defines a type."""
-    meta_type = PROPOSITION_TYPE if isinstance(declared, EdgeType) else CONCEPT_TYPE
-    return meta_type, declared.kip_name
+    meta_type = PROPOSITION_TYPE if isinstance(schema_type, EdgeType) else CONCEPT_TYPE
+    return meta_type, schema_type.kip_name
 
 
-def existing(tx: Transaction, declared: SchemaType) -> Concept | None:
+def existing(tx: Transaction, schema_type: SchemaType) -> Concept | None:
     """The live definition of a type, from a schema or from KIP."""
-    return tx.get_concept(*place_of(declared))
+    return tx.get_concept(*place_of(schema_type))
 
 
-def table_of(declared: SchemaType) -> Table:
+def table_of(schema_type: SchemaType) -> Table:
     """The table of the instances of a type."""
-    return "proposition" if isinstance(declared, EdgeType) else "concept"
+    return "proposition" if isinstance(schema_type, EdgeType) else "concept"
 
 
-def number_of(tx: Transaction, declared: SchemaType) -> int:
+def number_of(tx: Transaction, schema_type: SchemaType) -> int:
     """The number under which instances of a defined type, or links of a predicate, are stored."""
-    if isinstance(declared, EdgeType):
-        return tx.reader.predicate_number(declared.kip_name)
-    return tx.reader.type_number(declared.kip_name)
+    if isinstance(schema_type, EdgeType):
+        return tx.reader.predicate_number(schema_type.kip_name)
+    return tx.reader.type_number(schema_type.kip_name)
 
 
 class DefinitionWriter:
@@ -64,7 +64,7 @@ class DefinitionWriter:
 
     def write(
         self,
-        declared: SchemaType,
+        schema_type: SchemaType,
         dropped: Iterable[Mapping[str, Any]] = (),
         base: Concept | None = None,
     ) -> None:
@@ -72,18 +72,20 @@ class DefinitionWriter:
 
         A new definition keeps other attributes of `base`.
         """
-        concept = existing(self._tx, declared)
-        attributes = attributes_of(declared, self._nodes, dropped, _adopted(concept or base))
+        concept = existing(self._tx, schema_type)
+        attributes = attributes_of(schema_type, self._nodes, dropped, _adopted(concept or base))
         try:
-            self._write(declared, concept, base, attributes)
+            self._write(schema_type, concept, base, attributes)
         except ResourceExhausted as error:
-            error.message = f"The declaration of {declared.name} cannot be stored: {error.message}"
+            error.message = (
+                f"The declaration of {schema_type.name} cannot be stored: {error.message}"
+            )
             error.hint = "Declare fewer properties, or shorter descriptions."
             raise
 
     def _write(
         self,
-        declared: SchemaType,
+        schema_type: SchemaType,
         definition: Concept | None,
         base: Concept | None,
         attributes: dict[str, Any],
@@ -96,7 +98,7 @@ class DefinitionWriter:
                 if key not in (*_owned(base_attributes), PG_DROPPED)
             }
             metadata = {} if base is None else own_metadata(base.metadata)
-            self._tx.put_concept(*place_of(declared), {**others, **attributes}, metadata)
+            self._tx.put_concept(*place_of(schema_type), {**others, **attributes}, metadata)
             return
         payload = definition.attributes
         self._tx.update(
@@ -127,12 +129,12 @@ class DefinitionWriter:
             if self._tx.get_edge(subject, link.predicate, object_) is None:
                 self._tx.relink(link, subject=subject, object_=object_)
 
-    def retire(self, declared: SchemaType, *, reason: str, remember: bool) -> None:
+    def retire(self, schema_type: SchemaType, *, reason: str, remember: bool) -> None:
         """Remove a definition. A remembered definition can be restored.
 
         The definition of the two actors stays, and becomes flexible again.
         """
-        concept = existing(self._tx, declared)
+        concept = existing(self._tx, schema_type)
         if concept is None:
             return
         if any(type_name == concept.name for type_name, _ in ACTORS):
@@ -183,5 +185,5 @@ def _adopted(definition: Concept | None) -> dict[str, Any] | None:
 
 def _owned(attributes: Mapping[str, Any]) -> tuple[str, ...]:
     """The attributes of a definition that the schema in force wrote."""
-    declared = declaration(attributes)
-    return OWNED if declared is None else owned_attributes(declared)
+    schema_type = declaration(attributes)
+    return OWNED if schema_type is None else owned_attributes(schema_type)

@@ -97,7 +97,9 @@ def _owner(catalog: Catalog, dropped: Dropped) -> SchemaType:
         return dropped.declared
     hidden = (part.declared for part in catalog.dropped if part.declared is not None)
     matches = (
-        declared for declared in (*catalog.types, *hidden) if declared.name == dropped.type_name
+        schema_type
+        for schema_type in (*catalog.types, *hidden)
+        if schema_type.name == dropped.type_name
     )
     return next(matches)
 
@@ -123,8 +125,8 @@ def with_restored(reader: Reader, names: Sequence[str]) -> Catalog:
         ) from None
 
 
-def _with_type(catalog: Catalog, declared: SchemaType) -> Catalog:
-    return Catalog.of((*catalog.types, declared), catalog.dropped)
+def _with_type(catalog: Catalog, schema_type: SchemaType) -> Catalog:
+    return Catalog.of((*catalog.types, schema_type), catalog.dropped)
 
 
 def _with_property(catalog: Catalog, dropped: Dropped) -> Catalog:
@@ -163,16 +165,16 @@ def discard(store: Store, names: Sequence[str], *, actor: str, message: str = ""
     return parts
 
 
-def _forget_type(tx: Transaction, declared: SchemaType) -> None:
+def _forget_type(tx: Transaction, schema_type: SchemaType) -> None:
     """Remove the memory of a hidden type."""
-    concept = existing(tx, declared)
+    concept = existing(tx, schema_type)
     if concept is not None:
         tx.update(concept, drop_attributes=[PG_DROPPED])
         return
-    left = tx.get_concept(*place_of(declared), tombstoned=True)
+    left = tx.get_concept(*place_of(schema_type), tombstoned=True)
     if left is not None:
         others = {key: value for key, value in left.attributes.items() if key != PG}
-        tx.retire(tx.put_concept(*place_of(declared), others), reason=DROPPED)
+        tx.retire(tx.put_concept(*place_of(schema_type), others), reason=DROPPED)
 
 
 def _forget_property(tx: Transaction, owner: SchemaType, dropped: Dropped) -> None:
@@ -195,18 +197,18 @@ def _forget_property(tx: Transaction, owner: SchemaType, dropped: Dropped) -> No
 
 def _chosen(dropped: Iterable[Dropped], names: Sequence[str]) -> list[Dropped]:
     """The hidden types and properties of these names: `Team`, `Person.city`, or `edge:Likes`."""
-    known: dict[str, list[Dropped]] = {}
+    parts_by_name: dict[str, list[Dropped]] = {}
     for part in dropped:
         full = entity(*part.place())
         for name in (full, full.partition(":")[2]):
-            known.setdefault(name, []).append(part)
+            parts_by_name.setdefault(name, []).append(part)
     chosen: list[Dropped] = []
     for name in names:
         if not isinstance(name, str):
             raise InvalidValueType(f"The name of hidden data is a text, not {kind_of(name)}.")
-        if name not in known:
-            close = did_you_mean(name, list(known))
+        if name not in parts_by_name:
+            close = did_you_mean(name, list(parts_by_name))
             listing = "`mycel schema hidden` lists all; a property is written Type.property."
             raise NotFound(f"Nothing called {name!r} is hidden.", hint=f"{close} {listing}".strip())
-        chosen += (part for part in known[name] if part not in chosen)
+        chosen += (part for part in parts_by_name[name] if part not in chosen)
     return chosen

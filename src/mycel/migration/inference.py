@@ -230,13 +230,13 @@ class _Inference:
         return name
 
 
-def _unknown(name: str, known: list[str]) -> NotFound:
+def _unknown(name: str, type_names: list[str]) -> NotFound:
     if (CONCEPT_TYPE, name) in FOUNDATION:
         return NotFound(
             f"{name!r} belongs to the foundation of every graph, which a schema cannot declare.",
             hint="Name types of your own, or no types to get all of them.",
         )
-    close = did_you_mean(name, known)
+    close = did_you_mean(name, type_names)
     return NotFound(
         f"There is no concept type {name!r}.", hint=close or "DESCRIBE CONCEPT TYPES lists all."
     )

@@ -40,18 +40,18 @@ class RestoredType(NamedTuple):
     drop: DropMoment
 
 
-def left_of(tx: Transaction, declared: SchemaType) -> RestoredType | None:
+def left_of(tx: Transaction, schema_type: SchemaType) -> RestoredType | None:
     """The tombstone of the definition of a hidden type, or the definition if it had to stay."""
-    concept = tx.get_concept(*place_of(declared), tombstoned=True)
+    concept = tx.get_concept(*place_of(schema_type), tombstoned=True)
     if concept is None:
         return None
     if concept.tombstoned:
         seq = history.seq_before(tx.reader, concept.seq)
-        return RestoredType(declared, concept, DropMoment(seq, concept.tombstoned_us or 0))
+        return RestoredType(schema_type, concept, DropMoment(seq, concept.tombstoned_us or 0))
     memory = remembered(concept.attributes)
     if memory is None:
         return None
-    return RestoredType(declared, concept, DropMoment(memory.seq, memory.time_us))
+    return RestoredType(schema_type, concept, DropMoment(memory.seq, memory.time_us))
 
 
 def restore(tx: Transaction, restored: Iterable[RestoredType]) -> dict[str, int]:

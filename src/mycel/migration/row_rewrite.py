@@ -106,8 +106,8 @@ def rewrite_of(
     )
 
 
-def _key(declared: InstanceType) -> tuple[str, ...]:
-    return declared.key if isinstance(declared, NodeType) else ()
+def _key(instance_type: InstanceType) -> tuple[str, ...]:
+    return instance_type.key if isinstance(instance_type, NodeType) else ()
 
 
 @dataclass(slots=True)
@@ -202,11 +202,13 @@ class _Run:
                 f"{names} {'is' if len(missing) == 1 else 'are'} required",
                 data={"property": missing[0], "value": None, "constraint": "required"},
             )
-        given = {key: after[key] for key in after if key not in before or after[key] != before[key]}
+        changes = {
+            key: after[key] for key in after if key not in before or after[key] != before[key]
+        }
         removals = [key for key in before if key not in after]
-        if given or removals:
+        if changes or removals:
             outer = self._tx.reader.outer_id(row.number)
-            self._tx.update(outer, attributes=given, drop_attributes=removals)
+            self._tx.update(outer, attributes=changes, drop_attributes=removals)
         if self._rewrite.rekeys:
             self._note_name(row, after)
 

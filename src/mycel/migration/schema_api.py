@@ -225,8 +225,10 @@ def _steps_between(before: Catalog, after: Catalog) -> tuple[dict[str, Any], ...
     return tuple(as_it_was(change).to_dict() for change in changes)
 
 
-def _place(declared: SchemaType, property_name: str | None = None) -> tuple[str, str, str | None]:
-    return declared.kind, declared.name, property_name
+def _place(
+    schema_type: SchemaType, property_name: str | None = None
+) -> tuple[str, str, str | None]:
+    return schema_type.kind, schema_type.name, property_name
 
 
 def _catalog(desired: str | Catalog) -> Catalog:

@@ -22,12 +22,12 @@ from mycel.store.query.vocabulary import definitions_with, retired_definitions_w
 def read(reader: Reader, *, dropped: bool = False) -> Catalog:
     """The catalog of the declared types of a state; with `dropped`, also the hidden ones."""
     definitions = [
-        (declared, attributes)
+        (schema_type, attributes)
         for attributes in definitions_with(reader, PG)
-        if (declared := declaration(attributes)) is not None
+        if (schema_type := declaration(attributes)) is not None
     ]
     parts = _hidden_declarations(reader, definitions) if dropped else ()
-    return Catalog.of((declared for declared, _ in definitions), parts)
+    return Catalog.of((schema_type for schema_type, _ in definitions), parts)
 
 
 def with_renames(before: Catalog, after: Catalog) -> Catalog:
@@ -38,10 +38,10 @@ def with_renames(before: Catalog, after: Catalog) -> Catalog:
         was = old.get(current.identity)
         if was is None:
             return current
-        names = {declared.prop_id: declared.name for declared in was.properties}
+        names = {property_.prop_id: property_.name for property_ in was.properties}
         properties = tuple(
-            replace(declared, renamed_from=_other(names.get(declared.prop_id), declared.name))
-            for declared in current.properties
+            replace(property_, renamed_from=_other(names.get(property_.prop_id), property_.name))
+            for property_ in current.properties
         )
         return replace(current, properties=properties, renamed_from=_other(was.name, current.name))
 
@@ -57,7 +57,9 @@ def _hidden_declarations(
 ) -> list[Dropped]:
     """Hidden properties and types in live definitions, and in tombstones of definitions."""
     parts = [
-        part for declared, attributes in live for part in _properties_gone(declared, attributes[PG])
+        part
+        for schema_type, attributes in live
+        for part in _properties_gone(schema_type, attributes[PG])
     ]
     names = {
         node_type.type_id: node_type.name
@@ -65,9 +67,9 @@ def _hidden_declarations(
         if isinstance(node_type, NodeType)
     }
     for definition, seq in retired_definitions_with(reader, PG):
-        declared = declaration(definition)
-        if declared is not None:
-            parts += _type_gone(_with_ends(declared, definition[PG], names), definition[PG], seq)
+        schema_type = declaration(definition)
+        if schema_type is not None:
+            parts += _type_gone(_with_ends(schema_type, definition[PG], names), definition[PG], seq)
     for definition in definitions_with(reader, PG_DROPPED):
         memory = remembered(definition)
         if memory is not None:
@@ -75,32 +77,32 @@ def _hidden_declarations(
     return parts
 
 
-def _type_gone(declared: SchemaType, payload: Mapping[str, Any], seq: int) -> list[Dropped]:
+def _type_gone(schema_type: SchemaType, payload: Mapping[str, Any], seq: int) -> list[Dropped]:
     """A hidden type, and its properties that were hidden before."""
-    hidden_type = Dropped(declared.kind, declared.name, None, declared, seq)
-    return [hidden_type, *_properties_gone(declared, payload)]
+    hidden_type = Dropped(schema_type.kind, schema_type.name, None, schema_type, seq)
+    return [hidden_type, *_properties_gone(schema_type, payload)]
 
 
-def _properties_gone(declared: SchemaType, payload: Mapping[str, Any]) -> list[Dropped]:
+def _properties_gone(schema_type: SchemaType, payload: Mapping[str, Any]) -> list[Dropped]:
     return [
         Dropped(
-            declared.kind,
-            declared.name,
+            schema_type.kind,
+            schema_type.name,
             property_.declared,
             seq=property_.seq,
             attribute=property_.attribute,
         )
-        for property_ in hidden_properties(declared, payload)
+        for property_ in hidden_properties(schema_type, payload)
     ]
 
 
 def _with_ends(
-    declared: SchemaType, payload: Mapping[str, Any], names: Mapping[int, str]
+    schema_type: SchemaType, payload: Mapping[str, Any], names: Mapping[int, str]
 ) -> SchemaType:
     """A hidden edge with the present names of its ends."""
-    if not isinstance(declared, EdgeType):
-        return declared
-    ends = (declared.from_type, declared.to_type)
+    if not isinstance(schema_type, EdgeType):
+        return schema_type
+    ends = (schema_type.from_type, schema_type.to_type)
     ids = payload.get("ends", (None, None))
     source, target = (names.get(id_, end) for id_, end in zip(ids, ends, strict=True))
-    return replace(declared, from_type=source, to_type=target)
+    return replace(schema_type, from_type=source, to_type=target)

@@ -256,7 +256,7 @@ class Upkeep(Inspection):
     def _remove_replaced(self) -> tuple[str, ...]:
         """Remove the history before a purge; returns remarks on places that still have it."""
         repository, old = self.repository, self.settings.replaced
-        notes = ["Something was purged, so the history of the mirror begins anew."]
+        notes = ["Something was purged, so the history of the mirror starts again."]
         if self.settings.is_worktree:
             notes.append(
                 "Objects of the old history stay in the project's repository until"

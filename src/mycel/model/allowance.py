@@ -84,7 +84,7 @@ def check() -> None:
     """Stop the work of this thread if its allowance is over.
 
     Raises:
-        ExecutionTimeout: it is over.
+        ExecutionTimeout: the allowance is over.
     """
     allowance = _current.get()
     if allowance is not None and allowance.is_over():

@@ -187,13 +187,13 @@ def with_source(
     entry: JsonObject = {"stance": stance, **details}
     if reason:
         entry["reason"] = reason
-    given = metadata.get(EVIDENCE)
+    entries_before = metadata.get(EVIDENCE)
     entries = []
-    for old in given if isinstance(given, list) else ():
+    for old in entries_before if isinstance(entries_before, list) else ():
         if not _is_source(old) or any(old.get(key) != entry.get(key) for key in ("by", "source")):
             entries.append(old)
         elif {**entry, "at": old.get("at")} == old:
-            return list(given or ())
+            return list(entries_before or ())
     entry.setdefault("at", now)
     if len(entries) >= SOURCES_MAX:
         raise ConstraintViolation(

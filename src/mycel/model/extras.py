@@ -17,7 +17,7 @@ def extra(module: str, name: str) -> Any:
     """A module of an extra of this package.
 
     Raises:
-        NotFound: it is not installed.
+        NotFound: the module is not installed.
     """
     try:
         return import_module(module)

@@ -55,7 +55,7 @@ def parse_id(text: object) -> int:
     (12, 0, -1)
 
     Raises:
-        InvalidId: it is no id.
+        InvalidId: the text is no id.
     """
     if isinstance(text, str):
         if match := _CONCEPT.fullmatch(text):

@@ -48,8 +48,8 @@ def read_json(text: bytes | str) -> Any:
     {'a': [1, 2.5]}
 
     Raises:
-        ValueError: it is no JSON, or no UTF-8. A `json.JSONDecodeError` has the place.
-        InvalidSyntax: an object has a duplicate key.
+        ValueError: the text is no JSON, or no UTF-8. A `json.JSONDecodeError` has the place.
+            InvalidSyntax: an object has a duplicate key.
     """
     value = orjson.loads(text)
     data = text.encode() if isinstance(text, str) else text
@@ -63,7 +63,7 @@ def read_request(text: bytes) -> Any:
 
     Raises:
         ValueError, InvalidSyntax: as above.
-        ResourceExhausted: it has too many values.
+        ResourceExhausted: the value has too many values.
     """
     if _containers(text) > CONTAINERS_MAX or text.count(b",") >= VALUES_MAX:
         bare = _STRING.sub(b"", text.replace(rb"\\", b"").replace(rb"\"", b""))

@@ -30,21 +30,21 @@ def is_identifier(text: str) -> bool:
     return text.isascii() and text.isidentifier()
 
 
-def check_identifier(name: object, what: str) -> str:
+def check_identifier(name: object, noun: str) -> str:
     """A name for a type or predicate. A `$` in front is kept for the two meta-types.
 
     Raises:
-        InvalidValueType: it is no string.
-        InvalidIdentifier: it is no identifier, or longer than 255 bytes.
+        InvalidValueType: the name is no string. InvalidIdentifier: it is no identifier, or longer
+            than 255 bytes.
     """
     if not isinstance(name, str):
-        raise InvalidValueType(f"The name of a {what} must be a string, not {kind_of(name)}.")
+        raise InvalidValueType(f"The name of a {noun} must be a string, not {kind_of(name)}.")
     is_valid = is_identifier(name) or name in META_TYPES
     if len(name) > IDENTIFIER_BYTES_MAX or not is_valid:
         close = _identifier_like(name)
         rule = InvalidIdentifier.default_hint
         raise InvalidIdentifier(
-            f"{shorten(name)!r} is not a valid name for a {what}.",
+            f"{shorten(name)!r} is not a valid name for a {noun}.",
             hint=f"Write {close!r}. {rule}" if close else rule,
         )
     return name if type(name) is str else str.__str__(name)
@@ -74,29 +74,29 @@ def check_actor(actor: object) -> str:
     return check_text(actor, "actor", ACTOR_BYTES_MAX, empty=False)
 
 
-def check_text(text: object, what: str, bytes_max: int, *, empty: bool = True) -> str:
+def check_text(text: object, label: str, bytes_max: int, *, empty: bool = True) -> str:
     """Text that can be stored as UTF-8 within a bound, as a plain `str` (a `StrEnum` is none).
 
     Raises:
-        InvalidValueType: it is no string, or holds a lone surrogate or NUL.
-        ConstraintViolation: it is empty where that is not allowed, or too long.
+        InvalidValueType: the text is no string, or holds a lone surrogate or NUL.
+            ConstraintViolation: it is empty where that is not allowed, or too long.
     """
     if not isinstance(text, str):
-        raise InvalidValueType(f"The {what} must be a string, not {kind_of(text)}.")
+        raise InvalidValueType(f"The {label} must be a string, not {kind_of(text)}.")
     if not text and not empty:
-        raise ConstraintViolation(f"The {what} must not be empty.")
+        raise ConstraintViolation(f"The {label} must not be empty.")
     try:
         size = len(text) if text.isascii() else len(text.encode())
     except UnicodeEncodeError:
-        raise InvalidValueType(f"The {what} holds a lone surrogate.") from None
+        raise InvalidValueType(f"The {label} holds a lone surrogate.") from None
     if size > bytes_max:
         raise ConstraintViolation(
-            f"The {what} has {size} bytes; at most {bytes_max} are allowed.",
+            f"The {label} has {size} bytes; at most {bytes_max} are allowed.",
             hint="Keep names short and put long text into an attribute.",
         )
     if "\0" in text:
         raise InvalidValueType(
-            f"The {what} holds a NUL character (U+0000).", hint="Remove it from the text."
+            f"The {label} holds a NUL character (U+0000).", hint="Remove it from the text."
         )
     return text if type(text) is str else str.__str__(text)
 

@@ -158,15 +158,17 @@ def with_periods(metadata: JsonObject, present: Period, former: Iterable[Period]
     return changed
 
 
-def keep_former(before: JsonObject, after: JsonObject, given: Collection[str]) -> JsonObject:
-    """The metadata of a link after a write of the keys in `given`, with the periods it had."""
-    if FORMER_PERIODS in given or (VALID_FROM not in given and VALID_UNTIL not in given):
+def keep_former(before: JsonObject, after: JsonObject, written_keys: Collection[str]) -> JsonObject:
+    """The metadata of a link after a write of some keys, with the periods that it had."""
+    if FORMER_PERIODS in written_keys or (
+        VALID_FROM not in written_keys and VALID_UNTIL not in written_keys
+    ):
         return after
     old, new, former = present_period(before), present_period(after), former_periods(before)
     if (old.since_us, old.until_us) == (new.since_us, new.until_us):
         return after
-    begins_alone = VALID_UNTIL not in given and new.valid_from is not None
-    ends_alone = VALID_FROM not in given and new.valid_until is not None
+    begins_alone = VALID_UNTIL not in written_keys and new.valid_from is not None
+    ends_alone = VALID_FROM not in written_keys and new.valid_until is not None
     if (begins_alone and any(period.holds_at(new.since_us) for period in former)) or (
         ends_alone
         and new.is_empty

@@ -282,7 +282,7 @@ def decode_concept(record: bytes) -> ConceptFields:
     """Read a concept's record.
 
     Raises:
-        InvalidValueType: it is no such record, or not in canonical form.
+        InvalidValueType: the record is no such record, or not in canonical form.
     """
     fields = _decode_map(record)
     try:
@@ -305,7 +305,7 @@ def decode_edge(record: bytes) -> EdgeFields:
     """Read an edge's record.
 
     Raises:
-        InvalidValueType: it is no such record, or not in canonical form.
+        InvalidValueType: the record is no such record, or not in canonical form.
     """
     fields = _decode_map(record)
     try:
@@ -348,14 +348,14 @@ def _decode_content(fields: dict[int, Any]) -> tuple[JsonObject, JsonObject]:
     )
 
 
-def _decode_object(content: object, what: str) -> JsonObject:
+def _decode_object(content: object, field: str) -> JsonObject:
     if type(content) is not bytes:
-        raise ValueError(f"the {what} are no byte string")
+        raise ValueError(f"the {field} are no byte string")
     value = cbor.decode(content)
     if type(value) is not dict:
-        raise ValueError(f"the {what} are no object")
+        raise ValueError(f"the {field} are no object")
     try:
-        check_object(value, what)
+        check_object(value, field)
     except ResourceExhausted as error:
         raise ValueError(error.message) from None
     return value
@@ -399,8 +399,8 @@ def canonical_weight(weight: object) -> float:
     0.9 thus stays 0.9, and the 32 bits in the record are exact.
 
     Raises:
-        InvalidValueType: it is no number.
-        ConstraintViolation: it is not within 0 and 1 (it is a traversal cost).
+        InvalidValueType: the weight is no number. ConstraintViolation: it is not within 0 and 1 (it
+            is a traversal cost).
     """
     if weight.__class__ is not float:
         if not isinstance(weight, (int, float)) or isinstance(weight, bool):

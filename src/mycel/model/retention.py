@@ -59,7 +59,7 @@ def parse_retention(value: object) -> Retention | None:
     """The rule in a JSON value or in words; None for the rule "never".
 
     Raises:
-        ConstraintViolation: it is no rule.
+        ConstraintViolation: the value is no rule.
     """
     if isinstance(value, str):
         value = retention_from_words(value)
@@ -91,7 +91,7 @@ def retention_from_words(text: str) -> JsonObject | str:
     {'after': '90d', 'from': 'updated', 'then': 'archive', 'keep_if': ['linked', 'pinned']}
 
     Raises:
-        ConstraintViolation: it is no rule.
+        ConstraintViolation: the text is no rule.
     """
     words = text.strip()
     if words == NEVER:
@@ -111,7 +111,7 @@ def stored_retention(rule: object) -> object:
     """A rule in its stored form: a rule in words becomes an object.
 
     Raises:
-        ConstraintViolation: it is no rule.
+        ConstraintViolation: the value is no rule.
     """
     if isinstance(rule, str):
         return retention_from_words(rule)
@@ -145,7 +145,7 @@ def duration_us(value: object) -> int:
     7200000000
 
     Raises:
-        ConstraintViolation: it is no duration.
+        ConstraintViolation: the text is no duration.
     """
     match = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if match is None:
@@ -175,9 +175,9 @@ def is_never(rule: object) -> bool:
     return isinstance(rule, str) and rule.strip() == NEVER
 
 
-def _choice(value: object, key: str, known: tuple[Any, ...]) -> Any:
-    if value not in known:
+def _choice(value: object, key: str, choices: tuple[Any, ...]) -> Any:
+    if value not in choices:
         raise ConstraintViolation(
-            f"{key} is {shorten(repr(value))}, and none of {', '.join(known)}.", hint=_FORM
+            f"{key} is {shorten(repr(value))}, and none of {', '.join(choices)}.", hint=_FORM
         )
     return value

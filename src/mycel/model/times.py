@@ -89,7 +89,8 @@ def from_text(text: object) -> int:
     """Microseconds of an ISO 8601 text.
 
     Raises:
-        InvalidSyntax: it is no ISO 8601 date or time, or not within the years 1 to 9999 in UTC.
+        InvalidSyntax: the text is no ISO 8601 date or time, or not within the years 1 to 9999 in
+            UTC.
     """
     if isinstance(text, str) and _SHAPE.fullmatch(text):
         with suppress(OverflowError, ValueError):

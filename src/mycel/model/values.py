@@ -41,27 +41,27 @@ _CONTAINERS = frozenset((dict, list, tuple))
 _NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
-def object_text(value: Mapping[str, Any], what: str) -> str:
+def object_text(value: Mapping[str, Any], label: str) -> str:
     """The canonical JSON text of an attribute or metadata object: sorted keys, no white space.
 
     Raises:
         InvalidValueType: something in it is no JSON value.
-        ResourceExhausted: it nests too deep or is too large.
+        ResourceExhausted: the object nests too deep or is too large.
     """
     if value.__class__ is not dict:
         if not isinstance(value, Mapping):
-            raise InvalidValueType(f"The {what} must be an object, not {kind_of(value)}.")
+            raise InvalidValueType(f"The {label} must be an object, not {kind_of(value)}.")
         value = dict(value)
     if not value:
         return EMPTY_OBJECT
-    value = json_object(value, what)
+    value = json_object(value, label)
     try:
         text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as error:
-        raise unwritable(value, what, error) from None
+        raise unwritable(value, label, error) from None
     if len(text) > JSON_BYTES_MAX:
         raise ResourceExhausted(
-            f"The {what} have {len(text)} bytes; at most {JSON_BYTES_MAX} are allowed.",
+            f"The {label} have {len(text)} bytes; at most {JSON_BYTES_MAX} are allowed.",
             hint=_TOO_LARGE_HINT,
         )
     return text.decode()
@@ -76,17 +76,17 @@ def has_nul(document: str) -> bool:
     return "\\u0000" in document and _NUL_ESCAPE.search(document) is not None
 
 
-def unwritable(value: JsonObject, what: str, error: Exception) -> InvalidValueType:
+def unwritable(value: JsonObject, label: str, error: Exception) -> InvalidValueType:
     """The error for a value that only orjson's writer refuses: usually a lone surrogate."""
     if "surrogate" not in str(error):
-        return InvalidValueType(f"The {what} cannot be written as JSON: {error}.")
+        return InvalidValueType(f"The {label} cannot be written as JSON: {error}.")
     for key, item in value.items():
         try:
             orjson.dumps({key: item})
         except orjson.JSONEncodeError:
             break
     return InvalidValueType(
-        f"The {what} hold a lone surrogate at {shorten(ascii(key))}, which is no character.",
+        f"The {label} hold a lone surrogate at {shorten(ascii(key))}, which is no character.",
         hint="It is one half of a character whose other half was lost, as when a text is cut in the"
         " middle. Write the whole character, or leave it out.",
     )
@@ -115,30 +115,30 @@ def own_metadata(metadata: Mapping[str, Any]) -> JsonObject:
     return {key: value for key, value in metadata.items() if not key.startswith("_")}
 
 
-def json_object(value: JsonObject, what: str) -> JsonObject:
+def json_object(value: JsonObject, label: str) -> JsonObject:
     """The object if it holds JSON values alone; otherwise a copy with times as texts.
 
     Times are searched for only if the object holds other values than JSON.
 
     Raises:
-        InvalidValueType: it holds a value that is neither JSON nor a time.
-        ResourceExhausted: it nests too deep or is too large.
+        InvalidValueType: the object holds a value that is neither JSON nor a time.
+            ResourceExhausted: it nests too deep or is too large.
     """
     try:
-        check_object(value, what)
+        check_object(value, label)
     except InvalidValueType:
         copy: JsonObject = with_times_as_text(value)
         if copy is value:
             raise
-        check_object(copy, what)
+        check_object(copy, label)
         return copy
     return value
 
 
-def with_times_as_text(value: Any, known: dict[int, Any] | None = None, depth: int = 0) -> Any:
+def with_times_as_text(value: Any, converted: dict[int, Any] | None = None, depth: int = 0) -> Any:
     """The value with each `datetime` and `date` in it as ISO 8601, in UTC with a Z.
 
-    An array may be referenced many times: `known` has the containers that were converted, by
+    An array may be referenced many times: `converted` has the containers that were converted, by
     identity.
 
     Raises:
@@ -152,18 +152,20 @@ def with_times_as_text(value: Any, known: dict[int, Any] | None = None, depth: i
             raise InvalidValueType(f"{value} is not within the years 1 to 9999 in UTC.") from None
     if kind not in _CONTAINERS or depth > JSON_DEPTH_MAX:
         return value  # A value that nests too deep is refused later.
-    known = {} if known is None else known
-    if id(value) not in known:
+    converted = {} if converted is None else converted
+    if id(value) not in converted:
         inner = value.values() if kind is dict else value
-        items = [with_times_as_text(item, known, depth + 1) for item in inner]
+        items = [with_times_as_text(item, converted, depth + 1) for item in inner]
         if all(map(is_, items, inner)):
-            known[id(value)] = value
+            converted[id(value)] = value
         else:
-            known[id(value)] = items if kind is not dict else dict(zip(value, items, strict=True))
-    return known[id(value)]
+            converted[id(value)] = (
+                items if kind is not dict else dict(zip(value, items, strict=True))
+            )
+    return converted[id(value)]
 
 
-def check_object(value: dict[Any, Any], what: str) -> None:
+def check_object(value: dict[Any, Any], label: str) -> None:
     """Refuse an object that holds anything but JSON values, nests too deep or is plainly too large.
 
     The check goes level by level; each level is the arrays and objects of the level above. Lone
@@ -172,9 +174,9 @@ def check_object(value: dict[Any, Any], what: str) -> None:
 
     Raises:
         InvalidValueType: something in it is no JSON value.
-        ResourceExhausted: it nests too deep or is too large.
+        ResourceExhausted: the object nests too deep or is too large.
     """
-    level = _check_items(value, what)
+    level = _check_items(value, label)
     items = len(value)
     for _ in range(JSON_DEPTH_MAX - 1):
         if not level:
@@ -186,25 +188,25 @@ def check_object(value: dict[Any, Any], what: str) -> None:
             items += len(container)
             if 2 * items > JSON_BYTES_MAX:
                 raise ResourceExhausted(
-                    f"The {what} have more than {JSON_BYTES_MAX} bytes.", hint=_TOO_LARGE_HINT
+                    f"The {label} have more than {JSON_BYTES_MAX} bytes.", hint=_TOO_LARGE_HINT
                 )
-            below += _check_items(container, what)
+            below += _check_items(container, label)
         level = below
     if level:
         raise ResourceExhausted(
-            f"The {what} nest deeper than {JSON_DEPTH_MAX} levels.",
+            f"The {label} nest deeper than {JSON_DEPTH_MAX} levels.",
             hint="Split deep structures into linked concepts.",
         )
 
 
-def _check_items(container: Any, what: str) -> list[Any]:
+def _check_items(container: Any, label: str) -> list[Any]:
     """Check the direct items of an object or array; return the containers among them."""
     nested = []
     values: Iterable[Any] = container
     if type(container) is dict:
         for key in container:
             if type(key) is not str or len(key) > _KEY_CHARACTERS_SAFE:
-                _check_key(key, what)
+                _check_key(key, label)
         values = container.values()
     for item in values:
         kind = type(item)
@@ -213,19 +215,19 @@ def _check_items(container: Any, what: str) -> list[Any]:
         if kind is int:
             if not INTEGER_MIN <= item <= JSON_INTEGER_MAX:
                 where = _place_of(item, container)
-                raise InvalidValueType(f"The {what} hold an integer beyond 64 bits at {where}.")
+                raise InvalidValueType(f"The {label} hold an integer beyond 64 bits at {where}.")
         elif kind is float:
             if not isfinite(item):
                 where = _place_of(item, container)
                 raise InvalidValueType(
-                    f"The {what} hold {item} at {where}, which is no JSON number."
+                    f"The {label} hold {item} at {where}, which is no JSON number."
                 )
         elif kind in _CONTAINERS:
             nested.append(item)
         else:
             where = _place_of(item, container)
             raise InvalidValueType(
-                f"The {what} hold {kind_of(item)} at {where}, which is no JSON value.",
+                f"The {label} hold {kind_of(item)} at {where}, which is no JSON value.",
                 hint="Convert it to a plain str, int, float, bool, None, list or dict first.",
             )
     return nested
@@ -238,14 +240,16 @@ def _place_of(item: object, container: Any) -> str:
     return repr(shorten(place)) if isinstance(place, str) else f"index {place}"
 
 
-def _check_key(key: object, what: str) -> None:
+def _check_key(key: object, label: str) -> None:
     if type(key) is not str:
-        raise InvalidValueType(f"The {what} have a key that is {kind_of(key)}, not a plain string.")
+        raise InvalidValueType(
+            f"The {label} have a key that is {kind_of(key)}, not a plain string."
+        )
     try:
         size = len(key.encode())
     except UnicodeEncodeError:
-        raise InvalidValueType(f"A key of the {what} holds a lone surrogate.") from None
+        raise InvalidValueType(f"A key of the {label} holds a lone surrogate.") from None
     if size > KEY_BYTES_MAX:
         raise ResourceExhausted(
-            f"A key of the {what} has {size} bytes; at most {KEY_BYTES_MAX} are allowed."
+            f"A key of the {label} has {size} bytes; at most {KEY_BYTES_MAX} are allowed."
         )

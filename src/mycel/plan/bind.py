@@ -412,13 +412,13 @@ class _Binder:
             )
             self.indexes.setdefault(index)
 
-    def _name(self, node: ast.Text, what: str) -> str:
+    def _name(self, node: ast.Text, noun: str) -> str:
         if isinstance(node, ast.Placeholder):
             self.roles.add((node.name, "name"))
-        return self.values.text(node, f"name of a {what}")
+        return self.values.text(node, f"name of a {noun}")
 
-    def _text(self, node: ast.Text, what: str) -> ir.Value:
-        text = self.values.text(node, what)
+    def _text(self, node: ast.Text, label: str) -> ir.Value:
+        text = self.values.text(node, label)
         if isinstance(node, ast.Placeholder):
             return ir.Parameter(node.name, "text", "text")
         return ir.Constant(text, "text")
@@ -612,12 +612,12 @@ def _check_fields(path: ast.Path) -> None:
     first, *rest = path.fields
     name = path.variable.name
     if first not in ELEMENT_FIELDS:
-        known = KNOWN_FIELDS.get(first.lower().replace("_", ""))
+        likely_path = KNOWN_FIELDS.get(first.lower().replace("_", ""))
         close = did_you_mean(first, list(ELEMENT_FIELDS))
         hint = (
             f"{close} Concepts have id, type and name; links have id, subject, predicate, object,"
             f" weight and belief; both have attributes and metadata. Perhaps"
-            f" {path_text(name, known or ('attributes', first))}?"
+            f" {path_text(name, likely_path or ('attributes', first))}?"
         )
         raise UnknownReference(
             f"{path_text(name, (first,))}: elements have no field {first!r}.",

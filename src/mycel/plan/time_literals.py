@@ -40,34 +40,36 @@ class _Spelling:
     def block(self, block: ir.Block, around: Known) -> ir.Block:
         if not block.conditions and not block.optionals:
             return block
-        known = {} if block.independent else dict(around)
+        moments = {} if block.independent else dict(around)
         for variable, times in self._of_atoms(block).items():
-            known[variable] = known.get(variable, _NONE) | times
+            moments[variable] = moments.get(variable, _NONE) | times
         bound = _bound(block) if block.independent else _bound(block) | block.sees
         optionals = []
         for optional in block.optionals:
-            spelled = tuple(self.block(arm, known) for arm in optional.arms)
+            spelled = tuple(self.block(arm, moments) for arm in optional.arms)
             optionals.append(ir.Optional(spelled))
-            known |= self._of_optional(optional, bound)
+            moments |= self._of_optional(optional, bound)
             bound |= _bound_names(optional)
-        conditions = tuple(self._condition(condition, known) for condition in block.conditions)
+        conditions = tuple(self._condition(condition, moments) for condition in block.conditions)
         return replace(block, optionals=tuple(optionals), conditions=conditions)
 
     # What is known.
 
     def _of_block(self, block: ir.Block) -> Known:
         """The properties that are times, of the variables that a block binds."""
-        known, bound = self._of_atoms(block), _bound(block)
+        moments, bound = self._of_atoms(block), _bound(block)
         for optional in block.optionals:
-            known |= self._of_optional(optional, bound)
+            moments |= self._of_optional(optional, bound)
             bound |= _bound_names(optional)
-        return known
+        return moments
 
     def _of_optional(self, optional: ir.Optional, bound: frozenset[ir.Variable]) -> Known:
         """The properties that are times, of the new variables of an OPTIONAL."""
         arms = [(arm.binds, self._of_block(arm)) for arm in optional.arms]
         return {
-            name: _common(known.get(name, _NONE) for binds, known in arms if name in binds)
+            name: _common(
+                arm_moments.get(name, _NONE) for binds, arm_moments in arms if name in binds
+            )
             for name in _bound_names(optional) - bound
         }
 
@@ -117,37 +119,39 @@ class _Spelling:
 
     # What is compared.
 
-    def _condition(self, node: ir.Condition, known: Known) -> ir.Condition:
+    def _condition(self, node: ir.Condition, moments: Known) -> ir.Condition:
         match node:
             case ir.Compare(operator, ir.Field() as field, ir.Constant() | ir.Parameter() as value):
-                return ir.Compare(operator, field, self._value(field, value, known))
+                return ir.Compare(operator, field, self._value(field, value, moments))
             case ir.Compare(operator, ir.Constant() | ir.Parameter() as value, ir.Field() as field):
-                return ir.Compare(operator, self._value(field, value, known), field)
+                return ir.Compare(operator, self._value(field, value, moments), field)
             case ir.In(ir.Field() as field, values):
-                return ir.In(field, self._value(field, values, known))
+                return ir.In(field, self._value(field, values, moments))
             case ir.TextCondition(
                 "CONTAINS", ir.Field() as field, ir.Constant() | ir.Parameter() as value
             ):
                 # CONTAINS on a list compares items; on a single time it searches a part of the
                 # text.
                 return ir.TextCondition(
-                    "CONTAINS", field, self._value(field, value, known, lists=True)
+                    "CONTAINS", field, self._value(field, value, moments, lists=True)
                 )
             case ir.Not(inner):
-                return ir.Not(self._condition(inner, known))
+                return ir.Not(self._condition(inner, moments))
             case ir.And(conditions):
-                return ir.And(tuple(self._condition(condition, known) for condition in conditions))
+                return ir.And(
+                    tuple(self._condition(condition, moments) for condition in conditions)
+                )
             case ir.Or(conditions):
-                return ir.Or(tuple(self._condition(condition, known) for condition in conditions))
+                return ir.Or(tuple(self._condition(condition, moments) for condition in conditions))
             case ir.Exists(arms):
-                return ir.Exists(tuple(self.block(arm, known) for arm in arms))
+                return ir.Exists(tuple(self.block(arm, moments) for arm in arms))
             case _:
                 return node
 
     def _value(
-        self, field: ir.Field, value: ir.Value, known: Known, *, lists: bool = False
+        self, field: ir.Field, value: ir.Value, known_moments: Known, *, lists: bool = False
     ) -> ir.Value:
-        if not self._is_moment(field, known, lists=lists):
+        if not self._is_moment(field, known_moments, lists=lists):
             return value
         match value:
             case ir.Parameter(parameter, "text" as kind):
@@ -163,10 +167,10 @@ class _Spelling:
                 return value
 
     @staticmethod
-    def _is_moment(field: ir.Field, known: Known, *, lists: bool) -> bool:
+    def _is_moment(field: ir.Field, moments: Known, *, lists: bool) -> bool:
         match field.path:
             case ("attributes", name):
-                return (name, lists) in known.get(field.variable, _NONE)
+                return (name, lists) in moments.get(field.variable, _NONE)
             case _:
                 return False
 

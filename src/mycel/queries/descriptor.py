@@ -157,8 +157,8 @@ def result_schema(facts: QueryFacts, catalog: Catalog) -> dict[str, Any]:
         minItems=len(facts.columns),
         maxItems=len(facts.columns),
     )
-    known = {"columns": texts(), "rows": array(row), "next_cursor": text()}
-    return record(known, "columns", "rows")
+    properties = {"columns": texts(), "rows": array(row), "next_cursor": text()}
+    return record(properties, "columns", "rows")
 
 
 def result_wire(result: Result) -> dict[str, Any]:

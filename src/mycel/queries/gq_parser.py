@@ -182,15 +182,15 @@ class _Reader:
             self._advance()
         return is_there
 
-    def _expect(self, mark: str, what: str = "") -> None:
+    def _expect(self, mark: str, expected: str = "") -> None:
         if not self._accept(mark):
             token = self._token or "the end"
-            self._fail(f"Expected {what or repr(mark)}, not {shorten(token)!r}", FORM)
+            self._fail(f"Expected {expected or repr(mark)}, not {shorten(token)!r}", FORM)
 
-    def _take(self, kind: str, what: str = "a declaration") -> str:
+    def _take(self, kind: str, expected: str = "a declaration") -> str:
         token = self._token
         if self._kind != kind:
-            self._fail(f"Expected {what}, not {shorten(token or 'the end')!r}", FORM)
+            self._fail(f"Expected {expected}, not {shorten(token or 'the end')!r}", FORM)
         self._advance()
         return token
 

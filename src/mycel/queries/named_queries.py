@@ -75,7 +75,7 @@ class NamedQueries:
                 continue
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and any(name == known for known, _ in self._texts())
+        return isinstance(name, str) and any(name == query_name for query_name, _ in self._texts())
 
     def __getattr__(self, name: str) -> Callable[..., Result]:
         """`db.queries.people_of(team="core")` runs a query."""
@@ -87,7 +87,7 @@ class NamedQueries:
         """The query with a name; with `readonly`, a query that writes counts as missing.
 
         Raises:
-            NotFound: there is none of this name.
+            NotFound: no query has this name.
         """
         rows: list[Any] = []
         if self._is_defined():
@@ -99,11 +99,11 @@ class NamedQueries:
 
     def _unknown(self, name: str, *, readonly: bool) -> NotFound:
         """The error for a query that does not exist, or that is denied because it writes."""
-        known = [query.name for query in self if not (readonly and query_facts(query).writes)]
-        close = did_you_mean(name, known)
+        query_names = [query.name for query in self if not (readonly and query_facts(query).writes)]
+        close = did_you_mean(name, query_names)
         return NotFound(
             f"There is no query {shorten(repr(name))}.",
-            hint=close or f"There are: {', '.join(known[:20]) or 'none'}.",
+            hint=close or f"There are: {', '.join(query_names[:20]) or 'none'}.",
         )
 
     def add(self, text: str, *, message: str = "") -> list[NamedQuery]:
@@ -133,7 +133,7 @@ class NamedQueries:
         """Remove a query.
 
         Raises:
-            NotFound: there is none of this name.
+            NotFound: no query has this name.
         """
         self.get(name)
 
@@ -153,8 +153,7 @@ class NamedQueries:
         """Run a query with the values of its parameters.
 
         Raises:
-            NotFound: there is none of this name.
-            InvalidSyntax, InvalidValueType: a parameter is missing, unknown, or of another type.
+            NotFound: no query has this name.
         """
         query = self.get(name, readonly=readonly)
         values = checked_arguments(query, arguments or {})

@@ -22,26 +22,26 @@ _TRUTHS: Final = {"true": True, "false": False}
 _LIST_MAX: Final = 10_000
 
 
-def checked_arguments(query: NamedQuery, given: Mapping[str, Any]) -> dict[str, Any]:
+def checked_arguments(query: NamedQuery, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The value of each parameter.
 
     Raises:
-        InvalidSyntax: a parameter is missing or unknown. // InvalidValueType: a value has not the
-        type of its parameter.
+        InvalidSyntax: a parameter is missing or unknown.
+        InvalidValueType: a value has not the type of its parameter.
     """
     names = [parameter.name for parameter in query.parameters]
-    for name in given:
+    for name in arguments:
         if name not in names:
             hint = did_you_mean(str(name), names) or f"It takes {', '.join(names) or 'none'}."
             raise InvalidSyntax(
                 f"The query {query.name} has no parameter {shorten(str(name))!r}.", hint=hint
             )
-    return {parameter.name: _value(query, parameter, given) for parameter in query.parameters}
+    return {parameter.name: _value(query, parameter, arguments) for parameter in query.parameters}
 
 
-def _value(query: NamedQuery, parameter: QueryParameter, given: Mapping[str, Any]) -> Any:
-    if parameter.name in given:
-        value = given[parameter.name]
+def _value(query: NamedQuery, parameter: QueryParameter, arguments: Mapping[str, Any]) -> Any:
+    if parameter.name in arguments:
+        value = arguments[parameter.name]
     elif parameter.default is not NO_DEFAULT:
         value = parameter.default
     elif parameter.is_optional:

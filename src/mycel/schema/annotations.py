@@ -98,10 +98,10 @@ def of_type(annotations: Iterable[ast.AnnotationDeclaration], kind: TypeKind) ->
     return _collected(annotations)
 
 
-def of_property(declared: ast.PropertyDeclaration) -> CheckedAnnotations:
+def of_property(declaration: ast.PropertyDeclaration) -> CheckedAnnotations:
     """The annotations of a property; raises SchemaError if one breaks a rule."""
-    name = declared.name.text
-    for annotation in declared.annotations:
+    name = declaration.name.text
+    for annotation in declaration.annotations:
         if annotation.name in _OF_TYPES:
             hint = "Put it after the name of the node, or after the target of the edge."
             if annotation.name == INSTRUCTION:
@@ -113,21 +113,21 @@ def of_property(declared: ast.PropertyDeclaration) -> CheckedAnnotations:
             example = _BODY_EXAMPLES[annotation.name]
             hint = f"Write @{annotation.name}({name}, {example}) in the body of a node."
             raise wrong(annotation.span, f"@{annotation.name} needs arguments.", hint)
-        if annotation.name == EMBED and declared.type.scalar != "Vector":
+        if annotation.name == EMBED and declaration.type.scalar != "Vector":
             raise wrong(
                 annotation.span,
                 "@embed is for a Vector.",
                 f"Write `{name}: Vector(768) @embed(source)`, where source is a String property.",
             )
-    checked_annotations = _collected(declared.annotations)
-    for annotation in declared.annotations:
+    checked_annotations = _collected(declaration.annotations)
+    for annotation in declaration.annotations:
         if annotation.name == MERGE and annotation.value is not None:
-            _check_merge(annotation, annotation.value.text, declared)
+            _check_merge(annotation, annotation.value.text, declaration)
     return checked_annotations
 
 
 def _check_merge(
-    annotation: ast.AnnotationDeclaration, word: str, declared: ast.PropertyDeclaration
+    annotation: ast.AnnotationDeclaration, word: str, declaration: ast.PropertyDeclaration
 ) -> None:
     policy = policy_of(word)
     if policy is None:
@@ -136,12 +136,12 @@ def _check_merge(
             f"{shorten(word)!r} is not a policy of @merge.",
             did_you_mean(word, MERGE_POLICIES) or f"Write {_EXAMPLES[MERGE]}.",
         )
-    type_ = declared.type
+    type_ = declaration.type
     fitting = [
         other for other in MERGE_POLICIES if merge_fits(other, type_.scalar, is_list=type_.is_list)
     ]
     if policy not in fitting:
-        name, type_text = declared.name.text, shorten(str(type_))
+        name, type_text = declaration.name.text, shorten(str(type_))
         raise wrong(
             annotation.span,
             f'@merge("{policy}") is for {fitting_types(policy)}, and {name} is {type_text}.',

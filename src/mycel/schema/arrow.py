@@ -13,16 +13,16 @@ from mycel.schema.model import ENDS, EdgeType, InstanceType, PropertyType
 from mycel.schema.scalars import SCALARS
 
 
-def arrow_schema(declared: InstanceType) -> Any:
+def arrow_schema(instance_type: InstanceType) -> Any:
     """The `pyarrow.Schema` of a type's rows."""
     pa = pyarrow()
-    names = ("id", *ENDS) if isinstance(declared, EdgeType) else ("id",)
+    names = ("id", *ENDS) if isinstance(instance_type, EdgeType) else ("id",)
     fields = [pa.field(name, pa.utf8(), nullable=False) for name in names]
     fields += [
         pa.field(
             property_.name, arrow_type(pa, property_.type), nullable=property_.type.is_nullable
         )
-        for property_ in declared.properties
+        for property_ in instance_type.properties
     ]
     return pa.schema(fields)
 

@@ -46,7 +46,7 @@ def load(text: str, *, file: str | None = None) -> Catalog:
 
     Raises:
         SchemaError: the text breaks a rule of the language; the message has the place.
-        ResourceExhausted: it is longer than 4 MiB.
+        ResourceExhausted: the text is longer than 4 MiB.
     """
     try:
         # The tree has many objects but no cycles, so garbage collection is paused.
@@ -118,27 +118,27 @@ def _check_identities(declarations: Iterable[ast.Declaration], catalog: Catalog)
     kip_names: dict[tuple[bool, str], str] = {}
     numbers: dict[int, str] = {}
     for declaration in declarations:
-        declared = catalog.type(declaration.name.text)
-        if declared is None:
+        schema_type = catalog.type(declaration.name.text)
+        if schema_type is None:
             continue
-        name, kip_name = declared.name, declared.kip_name
-        other = kip_names.setdefault((declared.kind == "edge", kip_name), name)
+        name, kip_name = schema_type.name, schema_type.kip_name
+        other = kip_names.setdefault((schema_type.kind == "edge", kip_name), name)
         if other != name:
             raise wrong(
                 declaration.name.span,
                 f"{other} and {name} are both called {kip_name!r} in KIP.",
                 "Change @kip, or one of the names.",
             )
-        if numbers.setdefault(declared.type_id, name) != name:
-            raise collision(name, numbers[declared.type_id], declaration.name.span)
+        if numbers.setdefault(schema_type.type_id, name) != name:
+            raise collision(name, numbers[schema_type.type_id], declaration.name.span)
 
 
-def _interface(declared: ast.InterfaceDeclaration) -> model.Interface:
-    annotated = of_type(declared.annotations, "interface")
-    body = DeclarationBody("interface", declared.name, declared.members)
+def _interface(declaration: ast.InterfaceDeclaration) -> model.Interface:
+    annotated = of_type(declaration.annotations, "interface")
+    body = DeclarationBody("interface", declaration.name, declaration.members)
     return model.Interface(
-        declared.name.text,
-        type_id("interface", declared.name.text),
+        declaration.name.text,
+        type_id("interface", declaration.name.text),
         annotated.stored,
         tuple(body.properties.values()),
         body.constraints(),
@@ -146,14 +146,16 @@ def _interface(declared: ast.InterfaceDeclaration) -> model.Interface:
     )
 
 
-def _node(declared: ast.NodeDeclaration, interfaces: dict[str, model.Interface]) -> model.NodeType:
-    annotated = of_type(declared.annotations, "node")
-    body = DeclarationBody("node", declared.name, declared.members)
-    implemented = _implemented(declared, interfaces)
-    inherited = list(_inherit(body, declared.implements, implemented))
+def _node(
+    declaration: ast.NodeDeclaration, interfaces: dict[str, model.Interface]
+) -> model.NodeType:
+    annotated = of_type(declaration.annotations, "node")
+    body = DeclarationBody("node", declaration.name, declaration.members)
+    implemented = _implemented(declaration, interfaces)
+    inherited = list(_inherit(body, declaration.implements, implemented))
     return model.NodeType(
-        declared.name.text,
-        type_id("node", declared.name.text),
+        declaration.name.text,
+        type_id("node", declaration.name.text),
         annotated.stored,
         tuple(interface.name for interface in implemented),
         tuple(body.properties.values()),
@@ -163,28 +165,28 @@ def _node(declared: ast.NodeDeclaration, interfaces: dict[str, model.Interface])
 
 
 def _edge(
-    declared: ast.EdgeDeclaration,
+    declaration: ast.EdgeDeclaration,
     nodes: dict[str, model.NodeType],
     interfaces: dict[str, model.Interface],
 ) -> model.EdgeType:
-    for end in (declared.from_type, declared.to_type):
+    for end in (declaration.from_type, declaration.to_type):
         if end.text not in nodes:
             raise _unknown_end(end, nodes, interfaces)
-    annotated = of_type(declared.annotations, "edge")
-    cardinality = _cardinality(declared.card)
-    for annotation in declared.annotations:
+    annotated = of_type(declaration.annotations, "edge")
+    cardinality = _cardinality(declaration.card)
+    for annotation in declaration.annotations:
         if annotation.name == model.FUNCTIONAL and cardinality.maximum is not None:
             raise wrong(
                 annotation.span,
                 "@functional keeps former edges, which a maximum of @card would count.",
                 "Leave out the maximum of @card: an edge of @functional ends those before it.",
             )
-    body = DeclarationBody("edge", declared.name, declared.members)
+    body = DeclarationBody("edge", declaration.name, declaration.members)
     return model.EdgeType(
-        declared.name.text,
-        type_id("edge", declared.name.text),
-        declared.from_type.text,
-        declared.to_type.text,
+        declaration.name.text,
+        type_id("edge", declaration.name.text),
+        declaration.from_type.text,
+        declaration.to_type.text,
         cardinality,
         annotated.stored,
         tuple(body.properties.values()),
@@ -229,10 +231,10 @@ def _cardinality(card: ast.Card | None) -> model.Cardinality:
 
 
 def _implemented(
-    declared: ast.NodeDeclaration, interfaces: dict[str, model.Interface]
+    declaration: ast.NodeDeclaration, interfaces: dict[str, model.Interface]
 ) -> list[model.Interface]:
     parents: dict[str, model.Interface] = {}
-    for name in declared.implements:
+    for name in declaration.implements:
         if name.text not in interfaces:
             raise wrong(
                 name.span,
@@ -271,16 +273,17 @@ def _inherit(
 def _disagreement(
     body: DeclarationBody, name: ast.Name, present: model.Property, demanded: model.Property
 ) -> SchemaError:
-    there, here = brief(present.type), brief(demanded.type)
+    present_type, demanded_type = brief(present.type), brief(demanded.type)
     if present.inherited_from is None:
         return wrong(
             body.span(present.name),
-            f"{body.name}.{present.name} is {there}, but {name.text} demands {here}.",
-            f"Write `{present.name}: {here}`, or leave the property to the interface.",
+            f"{body.name}.{present.name} is {present_type}, but {name.text} demands"
+            f" {demanded_type}.",
+            f"Write `{present.name}: {demanded_type}`, or leave the property to the interface.",
         )
     return wrong(
         name.span,
-        f"{present.inherited_from} and {name.text} disagree about {present.name}: {there} there,"
-        f" {here} here.",
+        f"{present.inherited_from} and {name.text} disagree about {present.name}:"
+        f" {present_type} there, {demanded_type} here.",
         "Give it the same type in both, or implement only one of them.",
     )

@@ -50,7 +50,7 @@ def tidy(text: str) -> str:
 
     Raises:
         SchemaError: the text is no schema.
-        ResourceExhausted: it has too many comments.
+        ResourceExhausted: the text has too many comments.
     """
     text = text.removeprefix(BYTE_ORDER_MARK)
     tree = parse(text)
@@ -95,9 +95,9 @@ def _bounded(comments: Iterable[_Piece]) -> list[_Piece]:
     return pieces
 
 
-def _body(declared: ast.Declaration, tokens: SchemaTokens) -> tuple[int, int]:
+def _body(declaration: ast.Declaration, tokens: SchemaTokens) -> tuple[int, int]:
     """The pieces from the brace that opens a body to the brace that closes it."""
-    start, end = declared.span
+    start, end = declaration.span
     for at in range(bisect_left(tokens.starts, start), bisect_left(tokens.starts, end)):
         if tokens.tokens[at] == "{":
             return tokens.starts[at], end - 1
@@ -109,18 +109,18 @@ def _start(piece: _Piece) -> int:
 
 
 def _pieces(
-    declared: ast.Declaration, body: tuple[int, int], comments: list[_Piece]
+    declaration: ast.Declaration, body: tuple[int, int], comments: list[_Piece]
 ) -> Iterator[_Piece]:
     start, end = body
     first = bisect_right(comments, start, key=_start)
     has_comment = first < len(comments) and comments[first].start < end
-    is_empty = not declared.members and not has_comment
+    is_empty = not declaration.members and not has_comment
     if is_empty:
-        empty = "" if isinstance(declared, ast.EdgeDeclaration) else " {}"
-        yield _Piece(declared.span.start, head(declared) + empty, opens=True)
+        empty = "" if isinstance(declaration, ast.EdgeDeclaration) else " {}"
+        yield _Piece(declaration.span.start, head(declaration) + empty, opens=True)
         return
-    yield _Piece(declared.span.start, f"{head(declared)} {{", opens=True)
-    for part in declared.members:
+    yield _Piece(declaration.span.start, f"{head(declaration)} {{", opens=True)
+    for part in declaration.members:
         yield _Piece(part.span.start, member(part), level=1)
     yield _Piece(end, "}")
 

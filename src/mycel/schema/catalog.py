@@ -116,18 +116,18 @@ class Catalog:
         """
         from mycel.schema.arrow import arrow_schema  # noqa: PLC0415 - few ask for it
 
-        declared = self.type(type_name)
-        if declared is None:
+        schema_type = self.type(type_name)
+        if schema_type is None:
             raise TypeMismatch(
                 f"The schema has no node or edge {shorten(type_name)!r}.",
                 hint=did_you_mean(type_name, [*self.nodes, *self.edges]),
             )
-        if isinstance(declared, Interface):
+        if isinstance(schema_type, Interface):
             raise TypeMismatch(
-                f"{declared.name} is an interface and has no rows.",
+                f"{schema_type.name} is an interface and has no rows.",
                 hint="Ask for a node that implements it.",
             )
-        return arrow_schema(declared)
+        return arrow_schema(schema_type)
 
     def format(self) -> str:
         """The schema as canonical text; loading it gives the same IR."""

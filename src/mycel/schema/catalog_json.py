@@ -69,34 +69,34 @@ def without_ids(value: Any) -> Any:
     return [without_ids(member) for member in value] if isinstance(value, list) else value
 
 
-def declared_json(declared: model.SchemaType) -> dict[str, Any]:
+def declared_json(schema_type: model.SchemaType) -> dict[str, Any]:
     """A type.
 
     IR v1 has no annotations of interfaces, so an interface has the key only if it has annotations.
     """
-    payload: dict[str, Any] = {"name": declared.name, "type_id": declared.type_id}
-    if isinstance(declared, model.EdgeType):
-        payload |= {"from_type": declared.from_type, "to_type": declared.to_type}
-        payload["cardinality"] = cardinality_json(declared.cardinality)
-    if declared.annotations or not isinstance(declared, model.Interface):
-        payload["annotations"] = annotations_json(declared.annotations)
-    if isinstance(declared, model.NodeType):
-        payload["implements"] = sorted(set(declared.implements))
+    payload: dict[str, Any] = {"name": schema_type.name, "type_id": schema_type.type_id}
+    if isinstance(schema_type, model.EdgeType):
+        payload |= {"from_type": schema_type.from_type, "to_type": schema_type.to_type}
+        payload["cardinality"] = cardinality_json(schema_type.cardinality)
+    if schema_type.annotations or not isinstance(schema_type, model.Interface):
+        payload["annotations"] = annotations_json(schema_type.annotations)
+    if isinstance(schema_type, model.NodeType):
+        payload["implements"] = sorted(set(schema_type.implements))
     payload["properties"] = [
-        property_json(property_) for property_ in sorted(declared.properties, key=_name)
+        property_json(property_) for property_ in sorted(schema_type.properties, key=_name)
     ]
-    if not isinstance(declared, model.Interface):
-        ordered = sorted(declared.constraints, key=constraint_order)
+    if not isinstance(schema_type, model.Interface):
+        ordered = sorted(schema_type.constraints, key=constraint_order)
         payload["constraints"] = [constraint_json(constraint) for constraint in ordered]
     return payload
 
 
-def property_json(declared: model.Property) -> dict[str, Any]:
+def property_json(property_: model.Property) -> dict[str, Any]:
     return {
-        "name": declared.name,
-        "prop_id": declared.prop_id,
-        "prop_type": type_json(declared.type),
-        "annotations": annotations_json(declared.annotations),
+        "name": property_.name,
+        "prop_id": property_.prop_id,
+        "prop_type": type_json(property_.type),
+        "annotations": annotations_json(property_.annotations),
     }
 
 
@@ -158,5 +158,5 @@ def annotations_json(annotations: Iterable[model.Annotation]) -> list[dict[str, 
     ]
 
 
-def _name(declared: model.Interface | model.NodeType | model.EdgeType | model.Property) -> str:
-    return declared.name
+def _name(part: model.Interface | model.NodeType | model.EdgeType | model.Property) -> str:
+    return part.name

@@ -44,9 +44,9 @@ def brief(type_: model.PropertyType) -> str:
     return shorten(str(type_))
 
 
-def close_to(name: str, known: Iterable[str]) -> str:
+def close_to(name: str, names: Iterable[str]) -> str:
     """A suggestion of a similar name among the first 1,000 names."""
-    return did_you_mean(name, list(islice(known, _COMPARED_MAX)))
+    return did_you_mean(name, list(islice(names, _COMPARED_MAX)))
 
 
 def hint_with_names(hint: str, names: Sequence[str]) -> str:
@@ -96,8 +96,8 @@ class DeclarationBody:
             raise collision(name, self._numbers[number], span)
         return number
 
-    def _declare(self, declared: ast.PropertyDeclaration) -> None:
-        name, span = declared.name.text, declared.name.span
+    def _declare(self, declaration: ast.PropertyDeclaration) -> None:
+        name, span = declaration.name.text, declaration.name.span
         if name in self.properties:
             raise wrong(
                 span,
@@ -110,13 +110,13 @@ class DeclarationBody:
                 f"{name} is a column that every {self.kind} has already.",
                 "Choose another name for the property.",
             )
-        annotated = of_property(declared)
-        self.spans[name, ""] = declared.span
-        for annotation in declared.annotations:
+        annotated = of_property(declaration)
+        self.spans[name, ""] = declaration.span
+        for annotation in declaration.annotations:
             self.spans[name, annotation.name] = annotation.span
         self.properties[name] = model.Property(
             name,
-            _sorted(declared.type),
+            _sorted(declaration.type),
             self.new_number(name, span),
             annotated.stored,
             annotated.renamed_from,
@@ -169,8 +169,8 @@ class DeclarationBody:
             self._check_column(kind, column, self._property(column))
         return _COLUMNS[kind](tuple(column.text for column in columns))
 
-    def _check_column(self, kind: str, column: ast.Name, declared: model.Property) -> None:
-        type_, name = declared.type, f"{self.name}.{column.text}"
+    def _check_column(self, kind: str, column: ast.Name, property_: model.Property) -> None:
+        type_, name = property_.type, f"{self.name}.{column.text}"
         if kind == "key" and self.kind == "edge":
             raise wrong(
                 column.span,
@@ -179,10 +179,12 @@ class DeclarationBody:
             )
         is_vector = type_.scalar == "Vector"
         if type_.is_list or type_.scalar == "Blob" or (is_vector and kind != "index"):
-            what = "a list" if type_.is_list else f"a {type_.scalar}"
+            type_name = "a list" if type_.is_list else f"a {type_.scalar}"
             takes = "@index only" if is_vector else "no @key, @unique or @index"
             raise wrong(
-                column.span, f"@{kind} cannot be on {name}, which is {what}.", f"It takes {takes}."
+                column.span,
+                f"@{kind} cannot be on {name}, which is {type_name}.",
+                f"It takes {takes}.",
             )
         if kind == "key" and type_.is_nullable:
             raise wrong(
@@ -191,44 +193,44 @@ class DeclarationBody:
                 f"Remove the `?` of {column.text}: a key names every instance.",
             )
 
-    def _range(self, declared: ast.RangeDeclaration) -> model.Range:
-        property_ = self._property(declared.property)
+    def _range(self, declaration: ast.RangeDeclaration) -> model.Range:
+        property_ = self._property(declaration.property)
         if property_.type.is_list or property_.type.scalar not in NUMERIC:
             raise wrong(
-                declared.property.span,
+                declaration.property.span,
                 f"@range is for numbers, and {self.name}.{property_.name} is"
                 f" {brief(property_.type)}.",
                 f"It takes {scalar_words(NUMERIC)}.",
             )
-        minimum, maximum = declared.minimum, declared.maximum
+        minimum, maximum = declaration.minimum, declaration.maximum
         if minimum is not None and maximum is not None and minimum > maximum:
             raise wrong(
-                declared.span,
+                declaration.span,
                 f"The range {minimum}..{maximum} is empty.",
                 f"Write @range({property_.name}, {maximum}..{minimum}).",
             )
         return model.Range(property_.name, minimum, maximum)
 
-    def _check(self, declared: ast.CheckDeclaration) -> model.Check:
-        property_ = self._property(declared.property)
+    def _check(self, declaration: ast.CheckDeclaration) -> model.Check:
+        property_ = self._property(declaration.property)
         type_ = property_.type
         if type_.is_list or type_.scalar != "String" or type_.enum_values is not None:
             raise wrong(
-                declared.property.span,
+                declaration.property.span,
                 f"@check is for String, and {self.name}.{property_.name} is {brief(type_)}.",
                 "An enum lists its values; numbers take @range."
                 if type_.scalar != "Blob"
                 else None,
             )
         try:
-            matcher(declared.pattern.text)
+            matcher(declaration.pattern.text)
         except (InvalidSyntax, ResourceExhausted) as error:
             raise wrong(
-                declared.pattern.span,
+                declaration.pattern.span,
                 error.message.replace("REGEX", "@check"),
                 error.hint,
             ) from None
-        return model.Check(property_.name, declared.pattern.text)
+        return model.Check(property_.name, declaration.pattern.text)
 
     def _property(self, column: ast.Name) -> model.Property:
         property_ = self.properties.get(column.text)
@@ -239,8 +241,8 @@ class DeclarationBody:
         elif column.text == "id":
             hint = "The id of an instance is always unique and indexed."
         else:
-            known = [*self.properties, *(model.ENDS if self.kind == "edge" else ())]
-            hint = close_to(column.text, known) or hint_with_names("It has", known)
+            columns = [*self.properties, *(model.ENDS if self.kind == "edge" else ())]
+            hint = close_to(column.text, columns) or hint_with_names("It has", columns)
         raise wrong(column.span, f"{self.name} has no property {column.text!r}.", hint)
 
     def _check_keys(self, inherited: Iterable[tuple[str, model.Constraint]]) -> None:
@@ -294,30 +296,36 @@ class DeclarationBody:
         if source in texts:
             return
         close = close_to(source, texts) if property_ is None else ""
-        what = f"{self.name} does not have" if property_ is None else f"is {brief(property_.type)}"
+        problem = (
+            f"{self.name} does not have" if property_ is None else f"is {brief(property_.type)}"
+        )
         raise wrong(
             self.span(declared.name, model.EMBED),
-            f"@embed of {self.name}.{declared.name} names {source!r}, which {what}.",
+            f"@embed of {self.name}.{declared.name} names {source!r}, which {problem}.",
             close or hint_with_names("Name a String property", texts),
         )
 
-    def _check_merge(self, declared: model.Property, demands: Sequence[model.Constraint]) -> None:
+    def _check_merge(self, property_: model.Property, demands: Sequence[model.Constraint]) -> None:
         if any(isinstance(demand, model.Key) for demand in demands):
             raise wrong(
-                self.span(declared.name, model.MERGE),
-                f"{self.name}.{declared.name} is part of the key and cannot have a @merge.",
+                self.span(property_.name, model.MERGE),
+                f"{self.name}.{property_.name} is part of the key and cannot have a @merge.",
                 "Leave it out: the key of an instance never differs between branches.",
             )
 
-    def _check_default(self, declared: model.Property, demands: Sequence[model.Constraint]) -> None:
+    def _check_default(
+        self, property_: model.Property, demands: Sequence[model.Constraint]
+    ) -> None:
         """Refuse a default that breaks a constraint."""
-        place, type_ = f"{self.name}.{declared.name}", brief(declared.type)
-        span = self.span(declared.name, model.DEFAULT)
-        if declared.type.is_list or declared.type.scalar in {"Blob", "Vector"}:
-            what = "lists" if declared.type.is_list else declared.type.scalar
-            raise wrong(span, f"@default is not for {what}.", f"Write `{declared.name}: {type_}`.")
+        place, type_ = f"{self.name}.{property_.name}", brief(property_.type)
+        span = self.span(property_.name, model.DEFAULT)
+        if property_.type.is_list or property_.type.scalar in {"Blob", "Vector"}:
+            type_name = "lists" if property_.type.is_list else property_.type.scalar
+            raise wrong(
+                span, f"@default is not for {type_name}.", f"Write `{property_.name}: {type_}`."
+            )
         try:
-            value = parse_default(declared)
+            value = parse_default(property_)
         except BadValue as error:
             raise wrong(
                 span,
@@ -332,7 +340,7 @@ class DeclarationBody:
                     "A key names each instance, so two instances cannot share a default.",
                 )
             if not _is_satisfied(demand, value):
-                message = shorten(declared.default or "")
+                message = shorten(property_.default or "")
                 raise wrong(
                     span,
                     f"The @default of {place}, {message}, does not satisfy {demand}.",

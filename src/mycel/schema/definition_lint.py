@@ -61,9 +61,9 @@ _OF_ENTRIES: Final = by_word(
 
 def slips(meta_type: str, name: str, attributes: Mapping[str, Any]) -> Iterator[str]:
     """Warnings about entries of a definition without effect, judged without other definitions."""
-    known = _OF_CONCEPT_TYPES if meta_type == CONCEPT_TYPE else _OF_PREDICATES
+    spellings = _OF_CONCEPT_TYPES if meta_type == CONCEPT_TYPE else _OF_PREDICATES
     declared = attributes.get("instance_schema") if meta_type == CONCEPT_TYPE else None
-    for message, suggestion in _misnamed(attributes, known):
+    for message, suggestion in _misnamed(attributes, spellings):
         yield f"The definition of {name} says {message!r}, which has no effect; write {suggestion}."
     yield from _retention(name, attributes)
     if declared is None:
@@ -107,11 +107,13 @@ def undefined_ends(
                 )
 
 
-def _misnamed(given: Mapping[str, Any], known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _misnamed(
+    attributes: Mapping[str, Any], spellings: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
     """Keys that have no effect, each with the key that was probably meant."""
-    for key in given:
-        suggestion = known.get("".join(letter for letter in key.casefold() if letter.isalnum()))
-        if suggestion is not None and key != suggestion and suggestion not in given:
+    for key in attributes:
+        suggestion = spellings.get("".join(letter for letter in key.casefold() if letter.isalnum()))
+        if suggestion is not None and key != suggestion and suggestion not in attributes:
             yield shorten(key), suggestion
 
 

@@ -46,29 +46,29 @@ def format_types(
     )
 
 
-def format_declared(declared: model.SchemaType) -> str:
+def format_declared(schema_type: model.SchemaType) -> str:
     """One declaration as text, without its interfaces: their properties are written out."""
-    own = tuple(replace(property_, inherited_from=None) for property_ in declared.properties)
-    own_type = replace(declared, properties=own)
+    own = tuple(replace(property_, inherited_from=None) for property_ in schema_type.properties)
+    own_type = replace(schema_type, properties=own)
     if isinstance(own_type, model.NodeType):
         own_type = replace(own_type, implements=())
     return _declaration(_tree_of(own_type, {}))
 
 
-def _declaration(declared: ast.Declaration) -> str:
-    if not declared.members:
+def _declaration(declaration: ast.Declaration) -> str:
+    if not declaration.members:
         return (
-            head(declared)
-            if isinstance(declared, ast.EdgeDeclaration)
-            else f"{head(declared)} {{}}"
+            head(declaration)
+            if isinstance(declaration, ast.EdgeDeclaration)
+            else f"{head(declaration)} {{}}"
         )
-    lines = (f"{INDENT}{member(part)}\n" for part in declared.members)
-    return f"{head(declared)} {{\n{''.join(lines)}}}"
+    lines = (f"{INDENT}{member(part)}\n" for part in declaration.members)
+    return f"{head(declaration)} {{\n{''.join(lines)}}}"
 
 
-def head(declared: ast.Declaration) -> str:
+def head(declaration: ast.Declaration) -> str:
     """The part of a declaration before its body."""
-    match declared:
+    match declaration:
         case ast.InterfaceDeclaration(name, annotations):
             parts = ["interface", name.text, *map(_annotation, annotations)]
         case ast.NodeDeclaration(name, annotations, implements):
@@ -120,18 +120,18 @@ def _quoted(text: str) -> str:
 
 
 def _tree_of(
-    declared: model.SchemaType, interfaces: Mapping[str, model.Interface]
+    schema_type: model.SchemaType, interfaces: Mapping[str, model.Interface]
 ) -> ast.Declaration:
     """The tree of a declared type, without the inherited parts."""
-    name, annotations = ast.Name(declared.name), _annotations(declared)
-    members = tuple(_members(declared, interfaces))
-    match declared:
+    name, annotations = ast.Name(schema_type.name), _annotations(schema_type)
+    members = tuple(_members(schema_type, interfaces))
+    match schema_type:
         case model.Interface():
             return ast.InterfaceDeclaration(
                 name, annotations, cast(tuple[ast.PropertyDeclaration, ...], members)
             )
         case model.NodeType():
-            implements = tuple(map(ast.Name, declared.implements))
+            implements = tuple(map(ast.Name, schema_type.implements))
             return ast.NodeDeclaration(name, annotations, implements, members)
         case model.EdgeType(_, _, from_type, to_type, card):
             written = None if card == model.Cardinality() else ast.Card(card.minimum, card.maximum)
@@ -140,17 +140,19 @@ def _tree_of(
 
 
 def _members(
-    declared: model.SchemaType, interfaces: Mapping[str, model.Interface]
+    schema_type: model.SchemaType, interfaces: Mapping[str, model.Interface]
 ) -> Iterator[ast.Member]:
-    own = {property_.name for property_ in declared.properties if property_.inherited_from is None}
-    implemented = declared.implements if isinstance(declared, model.NodeType) else ()
+    own = {
+        property_.name for property_ in schema_type.properties if property_.inherited_from is None
+    }
+    implemented = schema_type.implements if isinstance(schema_type, model.NodeType) else ()
     generator = (interfaces.get(name) for name in implemented)
     inherited = {
         constraint for interface in generator if interface for constraint in interface.constraints
     }
     inline: dict[str, list[ast.AnnotationDeclaration]] = {}
     in_body = []
-    for constraint in declared.constraints:
+    for constraint in schema_type.constraints:
         if isinstance(constraint, model.ColumnConstraint) and len(constraint.columns) == 1:
             (column,) = constraint.columns
             if column in own:
@@ -158,7 +160,7 @@ def _members(
             if column in own or constraint in inherited:
                 continue
         in_body.append(_constraint(constraint))
-    for property_ in declared.properties:
+    for property_ in schema_type.properties:
         if property_.name in own:
             annotations = (*inline.get(property_.name, ()), *_annotations(property_))
             yield ast.PropertyDeclaration(ast.Name(property_.name), property_.type, annotations)
@@ -176,16 +178,14 @@ def _constraint(constraint: model.Constraint) -> ast.Member:
 
 
 def _annotations(
-    declared: model.SchemaType | model.Property,
+    part: model.SchemaType | model.Property,
 ) -> tuple[ast.AnnotationDeclaration, ...]:
-    written = map(_canonical_annotation, declared.annotations)
-    if declared.renamed_from is None:
+    written = map(_canonical_annotation, part.annotations)
+    if part.renamed_from is None:
         return tuple(written)
     return (
         *written,
-        ast.AnnotationDeclaration(
-            model.RENAME_FROM, ast.AnnotationValue(declared.renamed_from, True)
-        ),
+        ast.AnnotationDeclaration(model.RENAME_FROM, ast.AnnotationValue(part.renamed_from, True)),
     )
 
 

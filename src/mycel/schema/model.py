@@ -285,16 +285,16 @@ def annotation(annotations: tuple[Annotation, ...], name: str) -> str | None:
     return next((annotation.value for annotation in annotations if annotation.name == name), None)
 
 
-def limits_of(declared: InstanceType) -> dict[str, list[Range | Check]]:
+def limits_of(instance_type: InstanceType) -> dict[str, list[Range | Check]]:
     """The ranges and patterns of each property that has any, in order."""
     by_property: dict[str, list[Range | Check]] = {}
-    for constraint in declared.constraints:
+    for constraint in instance_type.constraints:
         if isinstance(constraint, Range | Check):
             by_property.setdefault(constraint.property, []).append(constraint)
     return by_property
 
 
-def index_slots(declared: InstanceType) -> dict[tuple[str, ...], bool]:
+def index_slots(instance_type: InstanceType) -> dict[tuple[str, ...], bool]:
     """The columns of each index that the constraints need, with True if it is unique.
 
     A key and an index have one slot per column; a unique constraint has one slot for its tuple. The
@@ -303,17 +303,25 @@ def index_slots(declared: InstanceType) -> dict[tuple[str, ...], bool]:
     slots: dict[tuple[str, ...], bool] = {}
     left_out = {
         *ENDS,
-        *(property_.name for property_ in declared.properties if property_.type.scalar == "Vector"),
+        *(
+            property_.name
+            for property_ in instance_type.properties
+            if property_.type.scalar == "Vector"
+        ),
     }
-    keys = [constraint for constraint in declared.constraints if isinstance(constraint, Key)]
-    indexes = [constraint for constraint in declared.constraints if isinstance(constraint, Index)]
+    keys = [constraint for constraint in instance_type.constraints if isinstance(constraint, Key)]
+    indexes = [
+        constraint for constraint in instance_type.constraints if isinstance(constraint, Index)
+    ]
     for key in (*keys, *indexes):
         for column in key.columns:
             if column not in left_out:
                 is_unique = isinstance(key, Key) and len(key.columns) == 1
                 slots.setdefault((column,), is_unique)
     uniques = (
-        constraint.columns for constraint in declared.constraints if isinstance(constraint, Unique)
+        constraint.columns
+        for constraint in instance_type.constraints
+        if isinstance(constraint, Unique)
     )
     return slots | dict.fromkeys(uniques, True)
 

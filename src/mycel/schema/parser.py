@@ -44,7 +44,7 @@ def parse(text: str) -> ast.SchemaDocument:
 
     Raises:
         SchemaError: the text is no schema; the message shows the place and says what to do.
-        ResourceExhausted: it is longer than 4 MiB.
+        ResourceExhausted: the text is longer than 4 MiB.
     """
     tokens = read(text)
     declarations: list[ast.Declaration] = []
@@ -114,12 +114,12 @@ _DECLARATIONS: Final[dict[str, Callable[[SchemaTokens], ast.Declaration]]] = {
 }
 
 
-def _type_name(tokens: SchemaTokens, what: str) -> ast.Name:
+def _type_name(tokens: SchemaTokens, expected: str) -> ast.Name:
     at = tokens.at
     token = tokens.tokens[at]
     is_name = "A" <= token[0] <= "Z" and token.isascii() and token.isidentifier()
     if not is_name or too_long(token):
-        raise schema_errors.no_type_name(tokens, what)
+        raise schema_errors.no_type_name(tokens, expected)
     tokens.at = at + 1
     return ast.Name(token, span=tokens.span_at(at))
 

@@ -105,23 +105,23 @@ class _Planner:
             yield from map(self._remove_type, self._matching.removals[kind])
 
     def _type(self, match: TypeMatch) -> Iterator[SchemaStep]:
-        declared = match.declared
+        schema_type = match.declared
         if match.refused is not None:
-            yield UnsupportedChange(entity(match.kind, declared.name), match.refused)
+            yield UnsupportedChange(entity(match.kind, schema_type.name), match.refused)
         elif (holder := self._holder(match)) is not None:
             yield _name_taken(match, holder)
         elif match.before is None:
-            yield steps.AddType(declared)
+            yield steps.AddType(schema_type)
             yield from _refused_properties(match)
         elif match.is_restored:
             remembered = _following_nodes(match.before, self._matching.renamed["node"])
-            yield steps.RestoreType(declared, remembered)
+            yield steps.RestoreType(schema_type, remembered)
             changes = list(self._differences(match, match.before))
             yield from changes
             if any(isinstance(change, UnsupportedChange) for change in changes):
                 yield UnsupportedChange(
-                    entity(match.kind, declared.name),
-                    f"The {match.kind} {declared.name} is hidden, and cannot come back as it is"
+                    entity(match.kind, schema_type.name),
+                    f"The {match.kind} {schema_type.name} is hidden, and cannot come back as it is"
                     " declared here. Declare it as it was, or discard the hidden type to have a"
                     " new one.",
                 )
@@ -130,16 +130,16 @@ class _Planner:
 
     def _holder(self, match: TypeMatch) -> model.SchemaType | None:
         """The other type that now has the KIP name of this one; None if the name is free."""
-        before, declared = match.before, match.declared
-        if before is not None and before.name == declared.name and not match.is_restored:
+        before, schema_type = match.before, match.declared
+        if before is not None and before.name == schema_type.name and not match.is_restored:
             return None
-        holder = self._kip_names.get(_kip_place(declared))
+        holder = self._kip_names.get(_kip_place(schema_type))
         return None if holder is before else holder
 
     def _differences(self, match: TypeMatch, before: model.SchemaType) -> Iterator[SchemaStep]:
-        declared = match.declared
-        if declared.name != before.name:
-            yield steps.RenameType(declared, before)
+        schema_type = match.declared
+        if schema_type.name != before.name:
+            yield steps.RenameType(schema_type, before)
         prop_ids = {property_.prop_id for property_ in match.properties.values()}
         properties = [
             property_
@@ -147,14 +147,14 @@ class _Planner:
             if property_.prop_id not in prop_ids and property_.name not in match.claimed
         ]
         # A step that frees a name for another property comes first.
-        names = {property_.name for property_ in declared.properties}
+        names = {property_.name for property_ in schema_type.properties}
         replaced = [property_ for property_ in properties if property_.name in names]
         for constraint in _naming(before, replaced):
-            yield steps.DropConstraint(declared, constraint)
+            yield steps.DropConstraint(schema_type, constraint)
         for property_ in replaced:
-            yield self._remove_property(declared, property_)
+            yield self._remove_property(schema_type, property_)
         before = _without(before, replaced)
-        if isinstance(declared, model.NodeType) and isinstance(before, model.NodeType):
+        if isinstance(schema_type, model.NodeType) and isinstance(before, model.NodeType):
             renamed = self._matching.renamed["interface"]
             before = replace(
                 before,
@@ -162,16 +162,16 @@ class _Planner:
                     renamed.get(implement, implement) for implement in before.implements
                 ),
             )
-            if set(declared.implements) != set(before.implements):
-                yield steps.ChangeInterfaces(declared, before)
+            if set(schema_type.implements) != set(before.implements):
+                yield steps.ChangeInterfaces(schema_type, before)
         yield from self._properties(match)
         yield from _constraints(match, before)
-        if isinstance(declared, model.EdgeType) and isinstance(before, model.EdgeType):
-            yield from self._edge(declared, before)
+        if isinstance(schema_type, model.EdgeType) and isinstance(before, model.EdgeType):
+            yield from self._edge(schema_type, before)
         yield from _metadata(match, before)
         for property_ in properties:
             if property_ not in replaced:
-                yield self._remove_property(declared, property_)
+                yield self._remove_property(schema_type, property_)
 
     def _properties(self, match: TypeMatch) -> Iterator[SchemaStep]:
         owner = match.declared
@@ -194,38 +194,38 @@ class _Planner:
             if hidden is not None and old is not hidden:
                 yield steps.RestoreProperty(owner, declared, hidden)
 
-    def _new_property(self, owner: model.SchemaType, declared: model.Property) -> SchemaStep:
+    def _new_property(self, owner: model.SchemaType, property_: model.Property) -> SchemaStep:
         is_possible = (
-            not declared.is_required
-            or declared.default is not None
+            not property_.is_required
+            or property_.default is not None
             or isinstance(owner, model.Interface)
             or self._is_empty(owner)
         )
         if is_possible:
-            return steps.AddProperty(owner, declared)
+            return steps.AddProperty(owner, property_)
         return UnsupportedChange(
-            entity(owner.kind, owner.name, declared.name),
+            entity(owner.kind, owner.name, property_.name),
             f"Existing instances would have no value for this required property. Give it"
-            f" @default(…), or make it nullable: {declared.name}: {declared.type}?",
+            f" @default(…), or make it nullable: {property_.name}: {property_.type}?",
         )
 
-    def _edge(self, declared: model.EdgeType, before: model.EdgeType) -> Iterator[SchemaStep]:
+    def _edge(self, edge_type: model.EdgeType, before: model.EdgeType) -> Iterator[SchemaStep]:
         renamed = self._matching.renamed["node"]
         was = tuple(renamed.get(name, name) for name in (before.from_type, before.to_type))
-        if was != (declared.from_type, declared.to_type):
+        if was != (edge_type.from_type, edge_type.to_type):
             yield UnsupportedChange(
-                entity("edge", declared.name),
-                f"An edge {' -> '.join(was)} cannot become an edge {declared.from_type} ->"
-                f" {declared.to_type}. Add an edge with another name, and drop this edge when"
+                entity("edge", edge_type.name),
+                f"An edge {' -> '.join(was)} cannot become an edge {edge_type.from_type} ->"
+                f" {edge_type.to_type}. Add an edge with another name, and drop this edge when"
                 " its links have been replaced.",
             )
-        if declared.cardinality != before.cardinality:
-            yield steps.ChangeCardinality(declared, before)
+        if edge_type.cardinality != before.cardinality:
+            yield steps.ChangeCardinality(edge_type, before)
 
 
-def _kip_place(declared: model.SchemaType) -> tuple[bool, str]:
+def _kip_place(schema_type: model.SchemaType) -> tuple[bool, str]:
     """The key of a name in KIP, where concept types and predicates have separate names."""
-    return isinstance(declared, model.EdgeType), declared.kip_name
+    return isinstance(schema_type, model.EdgeType), schema_type.kip_name
 
 
 def _name_taken(match: TypeMatch, holder: model.SchemaType) -> SchemaStep:
@@ -253,20 +253,20 @@ def _refused_properties(match: TypeMatch) -> Iterator[SchemaStep]:
 
 
 def _retyped(
-    owner: model.SchemaType, declared: model.Property, before: model.Property, *, is_restored: bool
+    owner: model.SchemaType, property_: model.Property, before: model.Property, *, is_restored: bool
 ) -> SchemaStep:
-    old, new = before.type, declared.type
+    old, new = before.type, property_.type
     if not can_become(old, new) and not is_restored:
         return UnsupportedChange(
-            entity(owner.kind, owner.name, declared.name),
+            entity(owner.kind, owner.name, property_.name),
             f"The type cannot change from {old} to {new}. Add a property with another name and the"
             " new type, and drop this property when its values have been copied.",
         )
     if _is_tighter(old, new):
-        return steps.TightenProperty(owner, declared, before)
+        return steps.TightenProperty(owner, property_, before)
     if old.enum_values and new.enum_values and old.is_nullable == new.is_nullable:
-        return steps.ExtendEnum(owner, declared, before)
-    return steps.RelaxProperty(owner, declared, before)
+        return steps.ExtendEnum(owner, property_, before)
+    return steps.RelaxProperty(owner, property_, before)
 
 
 def can_become(old: model.PropertyType, new: model.PropertyType) -> bool:
@@ -305,14 +305,14 @@ def _constraints(match: TypeMatch, before: model.SchemaType) -> Iterator[SchemaS
 
 
 def _naming(
-    declared: model.SchemaType, properties: Collection[model.Property]
+    schema_type: model.SchemaType, properties: Collection[model.Property]
 ) -> list[model.Constraint]:
     """The constraints of a type that name one of these properties."""
     names = {property_.name for property_ in properties}
     return sorted(
         (
             constraint
-            for constraint in declared.constraints
+            for constraint in schema_type.constraints
             if not names.isdisjoint(model.columns_of(constraint))
         ),
         key=constraint_order,
@@ -320,19 +320,19 @@ def _naming(
 
 
 def _without(
-    declared: model.SchemaType, properties: Collection[model.Property]
+    schema_type: model.SchemaType, properties: Collection[model.Property]
 ) -> model.SchemaType:
     """A type without some of its properties, and without the constraints that name them."""
     if not properties:
-        return declared
-    naming = _naming(declared, properties)
+        return schema_type
+    naming = _naming(schema_type, properties)
     return replace(
-        declared,
+        schema_type,
         properties=tuple(
-            property_ for property_ in declared.properties if property_ not in properties
+            property_ for property_ in schema_type.properties if property_ not in properties
         ),
         constraints=tuple(
-            constraint for constraint in declared.constraints if constraint not in naming
+            constraint for constraint in schema_type.constraints if constraint not in naming
         ),
     )
 
@@ -371,18 +371,19 @@ def _contains(outer: model.Constraint, inner: model.Constraint) -> bool:
 
 
 def _metadata(match: TypeMatch, before: model.SchemaType) -> Iterator[SchemaStep]:
-    declared = match.declared
-    if declared.name == before.name and declared.kip_name != before.kip_name:
+    schema_type = match.declared
+    if schema_type.name == before.name and schema_type.kip_name != before.kip_name:
         yield UnsupportedChange(
-            entity(match.kind, declared.name),
+            entity(match.kind, schema_type.name),
             f"The KIP name of a type cannot change from {model.quoted(before.kip_name)} to"
-            f" {model.quoted(declared.kip_name)}. Leave @kip as it was, or rename the type instead:"
-            f' give it another name and @rename_from("{declared.name}").',
+            f" {model.quoted(schema_type.kip_name)}. Leave @kip as it was, or rename the"
+            " type instead:"
+            f' give it another name and @rename_from("{schema_type.name}").',
         )
-    elif _annotated(declared.annotations) != _annotated(before.annotations):
-        yield steps.UpdateTypeMetadata(declared, before)
+    elif _annotated(schema_type.annotations) != _annotated(before.annotations):
+        yield steps.UpdateTypeMetadata(schema_type, before)
     renamed = match.renamed
-    for property_ in sorted(declared.properties, key=_name):
+    for property_ in sorted(schema_type.properties, key=_name):
         old = match.properties.get(property_.name)
         if (
             old is None
@@ -391,7 +392,7 @@ def _metadata(match: TypeMatch, before: model.SchemaType) -> Iterator[SchemaStep
         ):
             continue
         if _annotated(property_.annotations) != _annotated(old.annotations, renamed):
-            yield steps.UpdatePropertyMetadata(declared, property_, old)
+            yield steps.UpdatePropertyMetadata(schema_type, property_, old)
 
 
 def _annotated(
@@ -511,20 +512,20 @@ def _following_types(
     return replace(entry, type_name=name, declared=declared)
 
 
-def _following_nodes(declared: model.SchemaType, renamed: Mapping[str, str]) -> model.SchemaType:
+def _following_nodes(schema_type: model.SchemaType, renamed: Mapping[str, str]) -> model.SchemaType:
     """A declaration with the new names of its ends."""
-    if not isinstance(declared, model.EdgeType) or not renamed:
-        return declared
+    if not isinstance(schema_type, model.EdgeType) or not renamed:
+        return schema_type
     return replace(
-        declared,
-        from_type=renamed.get(declared.from_type, declared.from_type),
-        to_type=renamed.get(declared.to_type, declared.to_type),
+        schema_type,
+        from_type=renamed.get(schema_type.from_type, schema_type.from_type),
+        to_type=renamed.get(schema_type.to_type, schema_type.to_type),
     )
 
 
-def _place(declared: model.SchemaType) -> tuple[model.TypeKind, str]:
-    return declared.kind, declared.name
+def _place(schema_type: model.SchemaType) -> tuple[model.TypeKind, str]:
+    return schema_type.kind, schema_type.name
 
 
-def _name(declared: model.Property) -> str:
-    return declared.name
+def _name(property_: model.Property) -> str:
+    return property_.name

@@ -90,7 +90,7 @@ def canonical(type_: PropertyType, value: object) -> Any:
     '2024-01-31T12:00:00.000Z'
 
     Raises:
-        BadValue: it does not fit.
+        BadValue: the value does not fit.
     """
     return None if value is None else canonical_of(type_)(value)
 
@@ -281,12 +281,12 @@ def _scalar(scalar: Scalar) -> Canonical:
 
 
 def _enum(values: tuple[str, ...]) -> Canonical:
-    known = frozenset(values)
+    allowed = frozenset(values)
 
     def one_of(value: Any) -> str:
         if value.__class__ is not str:
             raise BadValue(_is(value))
-        if value in known:
+        if value in allowed:
             return value
         raise UnknownEnumValue(f"{format_value(value)} is not one of them")
 
@@ -347,7 +347,7 @@ def key_text(type_: PropertyType, value: object) -> str:
     ('true', '1.0')
 
     Raises:
-        BadValue: it does not fit the type, or is None.
+        BadValue: the value does not fit the type, or is None.
     """
     if value is None:
         raise BadValue("it is null")
@@ -378,9 +378,9 @@ def from_key_text(type_: PropertyType, text: str) -> Any:
     return value
 
 
-def parse_default(declared: Property) -> Any:
+def parse_default(property_: Property) -> Any:
     """The value of `@default`, or None."""
-    return None if declared.default is None else from_text(declared.type, declared.default)
+    return None if property_.default is None else from_text(property_.type, property_.default)
 
 
 # Text.

@@ -48,25 +48,27 @@ class _LimitViolation(BadValue):
 class RowRules:
     """The rules of one type for each of its instances."""
 
-    def __init__(self, declared: InstanceType) -> None:
-        self.declared: Final = declared
-        self._properties: Final = {property_.name: property_ for property_ in declared.properties}
-        limits = limits_of(declared)
+    def __init__(self, instance_type: InstanceType) -> None:
+        self.declared: Final = instance_type
+        self._properties: Final = {
+            property_.name: property_ for property_ in instance_type.properties
+        }
+        limits = limits_of(instance_type)
         self._values: Final = {
             property_.name: _rule(
                 self._place(property_.name), property_, limits.get(property_.name, ())
             )
-            for property_ in declared.properties
+            for property_ in instance_type.properties
         }
         self._required: Final = tuple(
-            property_.name for property_ in declared.properties if property_.is_required
+            property_.name for property_ in instance_type.properties if property_.is_required
         )
         self._defaults: Final[tuple[tuple[str, Any], ...]] = tuple(
             (property_.name, property_values.parse_default(property_))
-            for property_ in declared.properties
+            for property_ in instance_type.properties
             if property_.default is not None
         )
-        key = declared.key if isinstance(declared, NodeType) else ()
+        key = instance_type.key if isinstance(instance_type, NodeType) else ()
         self._key: Final[tuple[Property, ...]] = tuple(self._properties[name] for name in key)
 
     def shape(self, attributes: JsonObject, *, name: str | None, creating: bool) -> JsonObject:
@@ -207,8 +209,8 @@ class RowRules:
         self, prop: Property, message: str, value: object, name: str | None, hint: str | None = None
     ) -> MycelError:
         key = str(Key(tuple(property_.name for property_ in self._key)))
-        what = prop.name, value, name
-        return self._error(ConstraintViolation, message, *what, constraint=key, hint=hint)
+        place = prop.name, value, name
+        return self._error(ConstraintViolation, message, *place, constraint=key, hint=hint)
 
     # Errors.
 
@@ -219,11 +221,11 @@ class RowRules:
         if self.declared.is_open or property_name.__class__ is not str:
             return  # The store refuses a key that is not text.
         type_name = self.declared.name
-        known = f"Its properties are: {', '.join(self._properties) or 'none'}."
+        names = f"Its properties are: {', '.join(self._properties) or 'none'}."
         others = "Declare it in the schema, or keep it in the metadata."
         raise ConstraintViolation(
             f"{type_name} has no property {format_value(property_name)}.",
-            hint=f"{did_you_mean(property_name, list(self._properties))} {known} {others}".strip(),
+            hint=f"{did_you_mean(property_name, list(self._properties))} {names} {others}".strip(),
             data={"type": type_name, "property": property_name}
             | ({} if name is None else {"name": name}),
         )
@@ -233,7 +235,7 @@ class RowRules:
     ) -> MycelError:
         """The error about a value that does not fit its property."""
         type_, place = self._properties[property_name].type, self._place(property_name)
-        what = property_name, value, name
+        where = property_name, value, name
         if isinstance(bad, UnknownEnumValue):
             expected = ", ".join(type_.enum_values or ())
             message = f"invalid enum value {format_value(value)} for {place} (expected: {expected})"
@@ -241,13 +243,13 @@ class RowRules:
             hint = f"{close} Enum values are case-sensitive.".strip()
             constraint = f"enum({expected})"
             return self._error(
-                ConstraintViolation, message, *what, constraint=constraint, hint=hint
+                ConstraintViolation, message, *where, constraint=constraint, hint=hint
             )
         if isinstance(bad, _LimitViolation):
-            return self._error(ConstraintViolation, str(bad), *what, constraint=bad.constraint)
+            return self._error(ConstraintViolation, str(bad), *where, constraint=bad.constraint)
         kind, hint_ = str(type_).removesuffix("?"), SCALARS[type_.scalar].format or None
         message = f"{place} must be {kind}: {bad}"
-        return self._error(InvalidValueType, message, *what, constraint=kind, hint=hint_)
+        return self._error(InvalidValueType, message, *where, constraint=kind, hint=hint_)
 
     def _error(
         self,

@@ -114,16 +114,16 @@ def name_too_long(tokens: SchemaTokens) -> SchemaError:
 
 
 def _no_name(
-    tokens: SchemaTokens, what: str, better: str, start: str, *, is_better: bool
+    tokens: SchemaTokens, noun: str, better: str, start: str, *, is_better: bool
 ) -> SchemaError:
     """The error for a word that cannot be the name of a type or property."""
     if too_long(tokens.next):
         return name_too_long(tokens)
     return fail(
         tokens,
-        f"`{shorten(tokens.next, 40)}` is not a name for a {what}.",
+        f"`{shorten(tokens.next, 40)}` is not a name for a {noun}.",
         (f"Write {better}. " if is_better else "")
-        + f"Names of {what.replace('property', 'propertie')}s start with {start}, then letters,"
+        + f"Names of {noun.replace('property', 'propertie')}s start with {start}, then letters,"
         " digits or underscores.",
     )
 
@@ -151,14 +151,14 @@ def no_declaration(tokens: SchemaTokens) -> SchemaError:
     return unexpected(tokens, "`node`, `edge` or `interface`", hint)
 
 
-def no_type_name(tokens: SchemaTokens, what: str) -> SchemaError:
+def no_type_name(tokens: SchemaTokens, expected: str) -> SchemaError:
     """The error if the name of a type is missing."""
     token = tokens.next
     if not (token[0].isalnum() or token[0] in "_$"):
         hint = "Names of types start with a capital letter, such as Person."
         if _is_string(token):
             hint = "Write names without quotes."
-        return unexpected(tokens, what, None if token == END else hint)
+        return unexpected(tokens, expected, None if token == END else hint)
     better = token[0].upper() + token[1:]
     is_better = better.isascii() and better.isidentifier() and better[0].isalpha()
     return _no_name(tokens, "type", better, "a capital letter (A to Z)", is_better=is_better)
@@ -308,13 +308,13 @@ def no_enum_value(tokens: SchemaTokens) -> SchemaError:
     return unexpected(tokens, "a value of the enum", hint)
 
 
-def no_separator(tokens: SchemaTokens, what: str) -> SchemaError:
+def no_separator(tokens: SchemaTokens, place: str) -> SchemaError:
     """The error if neither a comma nor a closing parenthesis is here."""
     token = tokens.next
     hint = None
     if token != END and (token[0].isalnum() or token[0] == "_"):
         hint = f"A comma is missing: put `,` before {format_token(token)}."
-    elif token == "?" and what == "column":
+    elif token == "?" and place == "column":
         hint = "Constraints name properties alone; `?` belongs to their types."
     return unexpected(tokens, "`,` or `)`", hint)
 

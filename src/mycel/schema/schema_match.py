@@ -192,7 +192,7 @@ class _Matcher:
         sources: Mapping[str, str | None],
         accepted: Collection[str],
         is_same: Callable[[str], bool],
-        what: str,
+        noun: str,
         prefix: str,
     ) -> None:
         """Warn of a `@rename_from` that names an existing type or property but has no effect."""
@@ -201,30 +201,30 @@ class _Matcher:
             if is_ignored and (
                 source not in sources or not is_same(name) or _is_exchanged(name, sources)
             ):
-                self.warnings.append(_ignored(what, f"{prefix}{name}", source))
+                self.warnings.append(_ignored(noun, f"{prefix}{name}", source))
 
-    def _new(self, declared: model.SchemaType) -> TypeMatch:
-        kind = declared.kind
-        remembered = self._memory.type(kind, declared.name)
+    def _new(self, schema_type: model.SchemaType) -> TypeMatch:
+        kind = schema_type.kind
+        remembered = self._memory.type(kind, schema_type.name)
         if remembered is not None:
-            return self._properties(declared, remembered, is_restored=True)
-        hidden = kind == "edge" and _same_but_for_case(declared.name, self._memory.names(kind))
+            return self._properties(schema_type, remembered, is_restored=True)
+        hidden = kind == "edge" and _same_but_for_case(schema_type.name, self._memory.names(kind))
         if hidden:
-            return TypeMatch(declared, refused=_hidden_edge(hidden))
-        return self._properties(declared, None)
+            return TypeMatch(schema_type, refused=_hidden_edge(hidden))
+        return self._properties(schema_type, None)
 
     def _properties(
         self,
-        declared: model.SchemaType,
+        schema_type: model.SchemaType,
         before: model.SchemaType | None,
         *,
         is_restored: bool = False,
     ) -> TypeMatch:
-        desired = {property_.name: property_ for property_ in declared.properties}
+        desired = {property_.name: property_ for property_ in schema_type.properties}
         accepted = (
             {} if before is None else {property_.name: property_ for property_ in before.properties}
         )
-        memory = {} if before is None else self._memory.properties(declared.kind, before.name)
+        memory = {} if before is None else self._memory.properties(schema_type.kind, before.name)
         if is_restored:
             # A property of an incompatible type stays hidden when its owner comes back.
             apart = {
@@ -237,7 +237,7 @@ class _Matcher:
                 hidden = {name: [*memory.get(name, ()), prop] for name, prop in apart.items()}
                 memory = {**memory, **hidden}
         ids = {prop.prop_id: name for name, prop in accepted.items()}
-        eased = set() if before is None else _eased(before, declared)
+        eased = set() if before is None else _eased(before, schema_type)
         back = {
             name: was
             for name, prop in desired.items()
@@ -245,9 +245,9 @@ class _Matcher:
             and ids.get(was.prop_id, name) == name
         }
         for name in sorted(desired.keys() & memory.keys() - accepted.keys() - back.keys()):
-            self.warnings.append(_left_hidden(declared, desired[name], memory[name][-1]))
-        sources = self._sources(declared, before, accepted)
-        prefix = f"{declared.name}."
+            self.warnings.append(_left_hidden(schema_type, desired[name], memory[name][-1]))
+        sources = self._sources(schema_type, before, accepted)
+        prefix = f"{schema_type.name}."
         self._warn_of_ignored(
             sources,
             accepted,
@@ -262,7 +262,7 @@ class _Matcher:
             unknown=lambda source: self._unknown(
                 source,
                 "a property" if source in memory else "",
-                f"property that {declared.name} has in the accepted schema",
+                f"property that {schema_type.name} has in the accepted schema",
                 accepted,
                 "property",
             ),
@@ -274,12 +274,12 @@ class _Matcher:
             if name not in pairing.refused and pairing.sources.get(name, name) == name
         }
         properties = {**restored, **survivors}
-        if isinstance(declared, model.Interface):
-            self._interface_renames[declared.name] = {
+        if isinstance(schema_type, model.Interface):
+            self._interface_renames[schema_type.name] = {
                 name: source for name, source in pairing.sources.items() if name != source
             }
         return TypeMatch(
-            declared,
+            schema_type,
             before,
             is_restored=is_restored,
             properties=properties,
@@ -289,7 +289,10 @@ class _Matcher:
         )
 
     def _sources(
-        self, declared: model.SchemaType, before: model.SchemaType | None, accepted: Collection[str]
+        self,
+        schema_type: model.SchemaType,
+        before: model.SchemaType | None,
+        accepted: Collection[str],
     ) -> dict[str, str | None]:
         """The old names that the properties of a type give in `@rename_from`.
 
@@ -298,13 +301,13 @@ class _Matcher:
         """
         sources = {
             property_.name: property_.renamed_from if property_.inherited_from is None else None
-            for property_ in declared.properties
+            for property_ in schema_type.properties
         }
-        if isinstance(declared, model.NodeType) and isinstance(before, model.NodeType):
+        if isinstance(schema_type, model.NodeType) and isinstance(before, model.NodeType):
             own = set(sources.values())
             renamed = self.renamed["interface"]
             implemented = {renamed.get(implement, implement) for implement in before.implements}
-            for interface in sorted(implemented.intersection(declared.implements)):
+            for interface in sorted(implemented.intersection(schema_type.implements)):
                 for name, source in self._interface_renames.get(interface, _NOTHING).items():
                     is_free = source in accepted and source not in sources and source not in own
                     if is_free and sources.get(name, source) is None:
@@ -324,7 +327,7 @@ class _Matcher:
         return self._unknown(source, _article(kind) if is_hidden else "", what, known, "type")
 
     def _unknown(
-        self, source: str, hidden: str, what: str, known: Collection[str], new: str
+        self, source: str, hidden: str, noun: str, candidates: Collection[str], new: str
     ) -> str:
         """The error of `@rename_from` with an unknown name, or the name of something `hidden`."""
         name_text = model.quoted(source)
@@ -333,15 +336,17 @@ class _Matcher:
                 f"@rename_from({name_text}) names {hidden} that is hidden. Declare it under that"
                 " name to bring it back, and rename it in the next schema."
             )
-        message = f"@rename_from({name_text}) names no {what}. {self._suggestion(source, known)}"
+        message = (
+            f"@rename_from({name_text}) names no {noun}. {self._suggestion(source, candidates)}"
+        )
         return f"{message.rstrip()} Remove @rename_from to add a new {new}."
 
-    def _suggestion(self, source: str, known: Collection[str]) -> str:
+    def _suggestion(self, source: str, candidates: Collection[str]) -> str:
         """Names close to an unknown one; only for the first few, because it is slow."""
         self._suggestions_left -= 1
         if self._suggestions_left < 0 or len(source) > _COMPARED_MAX:
             return ""
-        return did_you_mean(source, list(known))
+        return did_you_mean(source, list(candidates))
 
 
 def _pair(
@@ -396,9 +401,9 @@ def _hidden(
     return next(iter([*exact[-1:], *fitting[-1:]]), None)
 
 
-def _eased(before: model.SchemaType, declared: model.SchemaType) -> set[str]:
+def _eased(before: model.SchemaType, schema_type: model.SchemaType) -> set[str]:
     """The properties that lose a range or a pattern, perhaps for another one."""
-    constraints = set(before.constraints).difference(declared.constraints)
+    constraints = set(before.constraints).difference(schema_type.constraints)
     return {
         constraint.property
         for constraint in constraints
@@ -406,10 +411,10 @@ def _eased(before: model.SchemaType, declared: model.SchemaType) -> set[str]:
     }
 
 
-def _left_hidden(owner: model.SchemaType, declared: model.Property, was: model.Property) -> str:
+def _left_hidden(owner: model.SchemaType, property_: model.Property, was: model.Property) -> str:
     return (
-        f"property {owner.name}.{declared.name}: it was {was.type} when it was hidden, and is"
-        f" {declared.type} now. It is a new property, and the old values stay hidden. To restore"
+        f"property {owner.name}.{property_.name}: it was {was.type} when it was hidden, and is"
+        f" {property_.type} now. It is a new property, and the old values stay hidden. To restore"
         f" them, declare it as {was.type}."
     )
 
@@ -441,20 +446,22 @@ def _is_exchanged(name: str, sources: Mapping[str, str | None]) -> bool:
     return False
 
 
-def _ignored(what: str, name: str, source: str | None) -> str:
+def _ignored(noun: str, name: str, source: str | None) -> str:
     return (
-        f"{what} {name}: @rename_from({model.quoted(source or '')}) is ignored, because there is"
-        f" a {what} {name} already, which keeps its name and its data. To exchange names, rename"
+        f"{noun} {name}: @rename_from({model.quoted(source or '')}) is ignored, because there is"
+        f" a {noun} {name} already, which keeps its name and its data. To exchange names, rename"
         " one of the two to a third name first, in a separate schema."
     )
 
 
-def _shape(declared: model.SchemaType) -> tuple[object, ...]:
+def _shape(schema_type: model.SchemaType) -> tuple[object, ...]:
     """The content of a type without its name, to compare types."""
     return (
-        {property_.name: property_.type for property_ in declared.properties},
-        set(declared.constraints),
-        (declared.from_type, declared.to_type) if isinstance(declared, model.EdgeType) else (),
+        {property_.name: property_.type for property_ in schema_type.properties},
+        set(schema_type.constraints),
+        (schema_type.from_type, schema_type.to_type)
+        if isinstance(schema_type, model.EdgeType)
+        else (),
     )
 
 
@@ -482,8 +489,8 @@ class _Numbers:
     def __init__(self, accepted: Catalog) -> None:
         self._types: set[int] = set()
         self._properties: set[int] = set()
-        for declared in accepted.types:
-            self._take(declared)
+        for schema_type in accepted.types:
+            self._take(schema_type)
         # Hidden types and properties keep their numbers, so their numbers are not free either.
         for part in accepted.dropped:
             if part.property is not None:
@@ -492,23 +499,23 @@ class _Numbers:
                 self._take(part.declared)
 
     def carry(self, match: TypeMatch) -> TypeMatch:
-        declared, before = match.declared, match.before
-        if declared is before:
+        schema_type, before = match.declared, match.before
+        if schema_type is before:
             return match
-        type_id = free_id(declared.type_id, self._types) if before is None else before.type_id
+        type_id = free_id(schema_type.type_id, self._types) if before is None else before.type_id
         properties = tuple(
             self._property(property_, match.properties.get(property_.name))
-            for property_ in declared.properties
+            for property_ in schema_type.properties
         )
-        return replace(match, declared=replace(declared, type_id=type_id, properties=properties))
+        return replace(match, declared=replace(schema_type, type_id=type_id, properties=properties))
 
-    def _property(self, declared: model.Property, before: model.Property | None) -> model.Property:
-        number = free_id(declared.prop_id, self._properties) if before is None else before.prop_id
-        return declared if number == declared.prop_id else replace(declared, prop_id=number)
+    def _property(self, property_: model.Property, before: model.Property | None) -> model.Property:
+        number = free_id(property_.prop_id, self._properties) if before is None else before.prop_id
+        return property_ if number == property_.prop_id else replace(property_, prop_id=number)
 
-    def _take(self, declared: model.SchemaType) -> None:
-        self._types.add(declared.type_id)
-        self._properties.update(property_.prop_id for property_ in declared.properties)
+    def _take(self, schema_type: model.SchemaType) -> None:
+        self._types.add(schema_type.type_id)
+        self._properties.update(property_.prop_id for property_ in schema_type.properties)
 
 
 def free_id(number: int, ids: set[int]) -> int:

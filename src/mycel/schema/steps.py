@@ -324,8 +324,10 @@ class ExtendEnum(_ChangedProperty):
     @property
     def values(self) -> tuple[str, ...]:
         """The new values."""
-        known = self.before.type.enum_values or ()
-        return tuple(value for value in self.declared.type.enum_values or () if value not in known)
+        old_values = self.before.type.enum_values or ()
+        return tuple(
+            value for value in self.declared.type.enum_values or () if value not in old_values
+        )
 
     def _text(self) -> str:
         return f"extend enum, {_cut(', '.join(self.values))}"
@@ -466,8 +468,8 @@ def entity(type_kind: model.TypeKind, type_name: str, property_name: str | None 
 # Helpers for the JSON and the texts.
 
 
-def _identify_type(declared: model.SchemaType) -> dict[str, Any]:
-    return {"type_kind": declared.kind, "name": declared.name}
+def _identify_type(schema_type: model.SchemaType) -> dict[str, Any]:
+    return {"type_kind": schema_type.kind, "name": schema_type.name}
 
 
 def _rows(rows: int | None) -> dict[str, Any]:

@@ -51,7 +51,7 @@ _COLUMNS: Final[dict[str, Callable[[tuple[str, ...]], model.Constraint]]] = {
 
 
 def attributes_of(
-    declared: model.SchemaType,
+    schema_type: model.SchemaType,
     nodes: Mapping[str, model.NodeType],
     dropped: Iterable[Mapping[str, Any]] = (),
     adopted: Mapping[str, Any] | None = None,
@@ -61,61 +61,61 @@ def attributes_of(
     `dropped` are entries of `dropped_entry`, `adopted` the attributes of a flexible definition
     before a schema declared its type.
     """
-    payload = encode(declared)
-    if isinstance(declared, model.EdgeType):
-        payload["ends"] = [nodes[declared.from_type].type_id, nodes[declared.to_type].type_id]
+    payload = encode(schema_type)
+    if isinstance(schema_type, model.EdgeType):
+        payload["ends"] = [nodes[schema_type.from_type].type_id, nodes[schema_type.to_type].type_id]
     if remembered_properties := [dict(part) for part in dropped]:
         payload["dropped"] = remembered_properties
     if adopted:
         payload["adopted"] = dict(adopted)
     attributes: dict[str, Any] = {PG: payload}
     attributes["instance_schema"] = {
-        property_.name: _entry(property_) for property_ in declared.properties
+        property_.name: _entry(property_) for property_ in schema_type.properties
     }
-    match declared:
+    match schema_type:
         case model.Interface():
             attributes[IS_INTERFACE] = True
         case model.EdgeType():
-            attributes["subject_types"] = [nodes[declared.from_type].kip_name]
-            attributes["object_types"] = [nodes[declared.to_type].kip_name]
-    if declared.description:
-        attributes[model.DESCRIPTION] = declared.description
-    if declared.retention is not None:
-        attributes[model.RETENTION] = retention_from_words(declared.retention)
-    if declared.is_functional:
+            attributes["subject_types"] = [nodes[schema_type.from_type].kip_name]
+            attributes["object_types"] = [nodes[schema_type.to_type].kip_name]
+    if schema_type.description:
+        attributes[model.DESCRIPTION] = schema_type.description
+    if schema_type.retention is not None:
+        attributes[model.RETENTION] = retention_from_words(schema_type.retention)
+    if schema_type.is_functional:
         attributes[model.FUNCTIONAL] = True
     return attributes
 
 
-def owned_attributes(declared: model.SchemaType) -> tuple[str, ...]:
+def owned_attributes(schema_type: model.SchemaType) -> tuple[str, ...]:
     """The attributes of a definition that its declaration writes."""
     stated = (
-        (model.DESCRIPTION, declared.description),
-        (model.RETENTION, declared.retention),
-        (model.FUNCTIONAL, declared.is_functional),
+        (model.DESCRIPTION, schema_type.description),
+        (model.RETENTION, schema_type.retention),
+        (model.FUNCTIONAL, schema_type.is_functional),
     )
     return (*OWNED, *(key for key, value in stated if value))
 
 
-def _entry(declared: model.Property) -> dict[str, Any]:
+def _entry(property_: model.Property) -> dict[str, Any]:
     """The entry of a property in `instance_schema`."""
-    type_ = declared.type
+    type_ = property_.type
     is_array = type_.is_list or type_.scalar == "Vector"
     item_type = _json_type(type_.scalar)
     entry: dict[str, Any] = {
         "type": "array" if is_array else item_type,
-        "is_required": declared.is_required,
+        "is_required": property_.is_required,
     }
     if is_array:
         entry["item_type"] = item_type
     if type_.enum_values is not None:
         entry["enum"] = list(type_.enum_values)
-    if declared.default is not None:
-        entry["default_value"] = parse_default(declared)
-    if declared.description:
-        entry["description"] = declared.description
-    if declared.merge is not None:
-        entry["merge"] = declared.merge
+    if property_.default is not None:
+        entry["default_value"] = parse_default(property_)
+    if property_.description:
+        entry["description"] = property_.description
+    if property_.merge is not None:
+        entry["merge"] = property_.merge
     return entry
 
 
@@ -134,42 +134,42 @@ def _json_type(scalar: Scalar) -> str:
             assert_never(scalar)
 
 
-def encode(declared: model.SchemaType) -> dict[str, Any]:
+def encode(schema_type: model.SchemaType) -> dict[str, Any]:
     """A declaration as JSON, in its order."""
     payload: dict[str, Any] = {
-        "kind": declared.kind,
-        "name": declared.name,
-        "type_id": declared.type_id,
+        "kind": schema_type.kind,
+        "name": schema_type.name,
+        "type_id": schema_type.type_id,
     }
-    if isinstance(declared, model.EdgeType):
-        payload["from"], payload["to"] = declared.from_type, declared.to_type
-        payload["card"] = [declared.cardinality.minimum, declared.cardinality.maximum]
-    if isinstance(declared, model.NodeType) and declared.implements:
-        payload["implements"] = list(declared.implements)
-    if declared.annotations:
-        payload["annotations"] = _annotations(declared.annotations)
-    payload["properties"] = [encode_property(property_) for property_ in declared.properties]
-    payload["constraints"] = [_constraint(constraint) for constraint in declared.constraints]
+    if isinstance(schema_type, model.EdgeType):
+        payload["from"], payload["to"] = schema_type.from_type, schema_type.to_type
+        payload["card"] = [schema_type.cardinality.minimum, schema_type.cardinality.maximum]
+    if isinstance(schema_type, model.NodeType) and schema_type.implements:
+        payload["implements"] = list(schema_type.implements)
+    if schema_type.annotations:
+        payload["annotations"] = _annotations(schema_type.annotations)
+    payload["properties"] = [encode_property(property_) for property_ in schema_type.properties]
+    payload["constraints"] = [_constraint(constraint) for constraint in schema_type.constraints]
     return payload
 
 
-def encode_property(declared: model.Property) -> dict[str, Any]:
+def encode_property(property_: model.Property) -> dict[str, Any]:
     """A property as JSON."""
     payload: dict[str, Any] = {
-        "name": declared.name,
-        "prop_id": declared.prop_id,
-        "type": _type(declared.type),
+        "name": property_.name,
+        "prop_id": property_.prop_id,
+        "type": _type(property_.type),
     }
-    if declared.annotations:
-        payload["annotations"] = _annotations(declared.annotations)
-    if declared.inherited_from is not None:
-        payload["inherited_from"] = declared.inherited_from
+    if property_.annotations:
+        payload["annotations"] = _annotations(property_.annotations)
+    if property_.inherited_from is not None:
+        payload["inherited_from"] = property_.inherited_from
     return payload
 
 
-def dropped_entry(declared: model.Property, seq: int) -> dict[str, Any]:
+def dropped_entry(property_: model.Property, seq: int) -> dict[str, Any]:
     """The memory of a hidden property, whose values are in history as of `seq`."""
-    return {"property": encode_property(declared), "seq": seq}
+    return {"property": encode_property(property_), "seq": seq}
 
 
 def _type(type_: model.PropertyType) -> dict[str, Any]:
@@ -214,10 +214,10 @@ def remembered(attributes: Mapping[str, Any]) -> HiddenType | None:
     attribute = attributes.get(PG_DROPPED)
     if not isinstance(attribute, dict):
         return None
-    declared = declaration({PG: attribute.get("declaration")})
-    if declared is None:
+    schema_type = declaration({PG: attribute.get("declaration")})
+    if schema_type is None:
         return None
-    return HiddenType(declared, attribute["declaration"], attribute["seq"], attribute["time_us"])
+    return HiddenType(schema_type, attribute["declaration"], attribute["seq"], attribute["time_us"])
 
 
 def declaration(attributes: Mapping[str, Any]) -> model.SchemaType | None:
@@ -277,12 +277,12 @@ class HiddenProperty(NamedTuple):
 
 
 def hidden_properties(
-    declared: model.SchemaType, payload: Mapping[str, Any]
+    schema_type: model.SchemaType, payload: Mapping[str, Any]
 ) -> list[HiddenProperty]:
     """The hidden properties of a type, oldest first, under their present names."""
     entries = [(decode_property(part["property"]), part) for part in payload.get("dropped", ())]
     names = {was.prop_id: was.name for was, _ in entries}
-    names |= {property_.prop_id: property_.name for property_ in declared.properties}
+    names |= {property_.prop_id: property_.name for property_ in schema_type.properties}
     return [
         HiddenProperty(replace(was, name=names[was.prop_id]), was.name, entry)
         for was, entry in entries

@@ -20,7 +20,7 @@ class Neighbourhood:
     """The elements near another one, which a search prefers: their scores are raised."""
 
     def __init__(self, reader: Reader, centre: Ref) -> None:
-        """Traverse from the centre in both directions; raises NotFound if it is not there."""
+        """Traverse from the centre in both directions; raises NotFound if it does not exist."""
         number = reader.number(centre)
         if reader.element(number) is None:
             raise missing(centre)

@@ -155,7 +155,7 @@ class ScopedCopy:
                 self.is_outdated = True
         if self.is_outdated:
             raise InternalError(
-                "The elements that the token may see are being collected anew.",
+                "The elements that the token may see are being collected again.",
                 hint="Retry in a moment.",
             )
 

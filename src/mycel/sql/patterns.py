@@ -127,15 +127,15 @@ class Patterns:
                 assert_never(atom)
 
     def _concept(self, select: Select, atom: ir.ConceptAtom) -> None:
-        known = select.scope.get(atom.variable)
-        if known is not None and known.kind == "concept" and known.row is not None:
-            select.where += self._concept_tests(known.row, atom)
+        bound_cell = select.scope.get(atom.variable)
+        if bound_cell is not None and bound_cell.kind == "concept" and bound_cell.row is not None:
+            select.where += self._concept_tests(bound_cell.row, atom)
             return
-        entry = None if known is not None else self._probe(select, atom.probe)
+        entry = None if bound_cell is not None else self._probe(select, atom.probe)
         row = self.names.fresh("c")
         select.join(self.sources.concepts(row))
-        if known is not None:
-            select.where.append(f"{row}.id = {known.number}")
+        if bound_cell is not None:
+            select.where.append(f"{row}.id = {bound_cell.number}")
         elif entry is not None:
             select.where.append(f"{row}.id = {entry}.element")
         select.where += self._concept_tests(row, atom, is_found=entry is not None)
@@ -225,9 +225,9 @@ class Patterns:
         ]
 
     def _bind_link(self, select: Select, link: ir.Variable, row: str) -> None:
-        known = select.scope.get(link)
-        if known is not None:
-            select.where.append(f"{row}.id = {known.number}")
+        bound_cell = select.scope.get(link)
+        if bound_cell is not None:
+            select.where.append(f"{row}.id = {bound_cell.number}")
         select.scope[link] = Cell(f"{row}.id", "link", row)
 
     def _among(
@@ -261,9 +261,9 @@ class Patterns:
         """The conditions of a link row; binds its new variables."""
         scope = select.scope
         tests = []
-        known = scope.get(atom.link)
-        if known is not None:
-            tests.append(f"{row}.id = {known.number}")
+        bound_cell = scope.get(atom.link)
+        if bound_cell is not None:
+            tests.append(f"{row}.id = {bound_cell.number}")
         if atom.mirrored:
             tests.append(self._mirrored_ends(select, atom, row))
         else:

@@ -103,7 +103,7 @@ def copy_store(store: Store, place: str) -> tuple[str, Snapshot]:
 
     Raises:
         DuplicateExists: there is a graph already.
-        NotADatabase, DatabaseReadOnly, DiskFull, DatabaseError: it cannot be made.
+        NotADatabase, DatabaseReadOnly, DiskFull, DatabaseError: the copy cannot be made.
     """
     location = locate(place, readonly=False, durability="full", busy_timeout_s=30.0, vfs=None)
     is_new = False

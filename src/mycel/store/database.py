@@ -314,7 +314,7 @@ class Store:
         """Check that this thread has permission to write to this branch.
 
         Raises:
-            AccessDenied: it has not.
+            AccessDenied: the thread lacks the permission.
         """
         author_of("", self._writer.branch)
 
@@ -342,7 +342,7 @@ class Store:
         """Check that a scrub may rewrite the graph.
 
         Raises:
-            DatabaseReadOnly: it may not.
+            DatabaseReadOnly: a scrub is not allowed.
         """
         self._check_writable()
         self.location.check_may_scrub()

@@ -95,7 +95,7 @@ def check_address(url: str) -> None:
     """Check that a text can be the URL of a graph on a server, without asking the server.
 
     Raises:
-        NotADatabase, InvalidIdentifier: it is no such URL, or has a password.
+        NotADatabase, InvalidIdentifier: the text is no such URL, or has a password.
     """
     from mycel.store.backend.postgres.address import parse_address  # noqa: PLC0415 - seldom used
 

@@ -102,8 +102,8 @@ class Tokens:
         del pieces
         if is_whole and len(text) >= SHARED_CHARACTERS_MIN:
             # Words and marks repeat often, so equal tokens share one text.
-            known: dict[str, str] = {}
-            share = known.setdefault
+            shared: dict[str, str] = {}
+            share = shared.setdefault
             self.tokens[:] = [
                 token if len(token) > SHARED_LENGTH_MAX else share(token, token)
                 for token in self.tokens

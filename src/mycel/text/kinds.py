@@ -78,9 +78,9 @@ def checked_kind(kind: object) -> AnswerKind | None:
     """
     if kind is None or kind == ANY:
         return None
-    for known in (NOTES, CODE):
-        if kind == known:
-            return known
+    for kind_ in (NOTES, CODE):
+        if kind == kind_:
+            return kind_
     close = did_you_mean(kind, list(KINDS)) if isinstance(kind, str) else ""
     raise ConstraintViolation(
         f"There is no kind {shorten(repr(kind))}.",

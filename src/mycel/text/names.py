@@ -100,8 +100,8 @@ class ElementNames(NamedTuple):
 
 def called(name: str, attributes: Mapping[str, Any]) -> ElementNames:
     """The names of a concept, from its name and its attributes `name` and `aliases`."""
-    given, aliases = attributes.get("name"), attributes.get("aliases")
-    names = (name, given) if _is_name(given) and given != name else (name,)
+    given_name, aliases = attributes.get("name"), attributes.get("aliases")
+    names = (name, given_name) if _is_name(given_name) and given_name != name else (name,)
     aliases = _texts(aliases) if aliases else ()
     scheme, is_uri, path = name.partition("://")
     if not is_uri:
@@ -115,7 +115,7 @@ def called(name: str, attributes: Mapping[str, Any]) -> ElementNames:
     own = [last] if scheme == "file" else [part for part in _BETWEEN.split(last) if part] or [last]
     stems += [_stem(last)] if scheme == "file" else own
     standing = Standing.MEMBER if len(own) > 1 else Standing.DEFINITION
-    if standing is Standing.MEMBER and given == own[-1]:
+    if standing is Standing.MEMBER and given_name == own[-1]:
         names = (name,)  # The given name is only the last segment of a member's path.
     if _is_aside(folders[1:], last):
         standing = Standing.ASIDE

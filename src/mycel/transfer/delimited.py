@@ -98,8 +98,8 @@ def check_columns(target: Target, names: Sequence[str]) -> None:
     """Refuse columns without a unique name, and columns that this type cannot have."""
     for at, name in enumerate(names):
         if not name or name in names[:at]:
-            what = f"Two columns are called {name!r}" if name else f"Column {at + 1} has no name"
-            raise InvalidSyntax(f"{what}.", hint="Give every column a unique name.")
+            problem = f"Two columns are called {name!r}" if name else f"Column {at + 1} has no name"
+            raise InvalidSyntax(f"{problem}.", hint="Give every column a unique name.")
         if name in target.properties or name in target.beside or not target.is_closed:
             continue
         if name not in (_IDENTITY if isinstance(target, EdgeTarget) else _IDENTITY[:1]):

@@ -23,26 +23,26 @@ class EndIds:
     def ids(self, ends: Iterable[End]) -> dict[End, str]:
         """The ids of those ends that exist."""
         distinct = set(ends)
-        known = {end: self._known[end] for end in distinct if end in self._known}
+        ids_by_end = {end: self._known[end] for end in distinct if end in self._known}
         names: dict[str, list[str]] = {}
         links = []
-        for end in distinct.difference(known):
+        for end in distinct.difference(ids_by_end):
             if len(end) == 2:
                 names.setdefault(end[0], []).append(end[1])
             else:
                 links.append(end)
         for (type_name, name), id_ in concepts_there(self._tx, names).items():
-            known[type_name, name] = id_
+            ids_by_end[type_name, name] = id_
             # The natural key follows from type and name, so the store need not read the concept.
             self._tx.remember_end(id_, type_name, name)
         for link in links:
             joined = self._link(*link)
             if joined is not None:
-                known[link] = joined
-        if len(self._known) + len(known) > KNOWN_MAX:
+                ids_by_end[link] = joined
+        if len(self._known) + len(ids_by_end) > KNOWN_MAX:
             self._known.clear()
-        self._known.update(known)
-        return known
+        self._known.update(ids_by_end)
+        return ids_by_end
 
     def _link(self, predicate: str, subject: End, object_: End) -> str | None:
         inner = self.ids((subject, object_))

@@ -26,13 +26,13 @@ DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
 _SAY: Final = f"Name the format: {', '.join(FORMATS)}."
 
 
-def checked_format(given: object) -> Format:
+def checked_format(name: object) -> Format:
     """A format that a caller named."""
     for format_ in FORMATS:
-        if given == format_:
+        if name == format_:
             return format_
-    close = did_you_mean(given, list(FORMATS)) if isinstance(given, str) else ""
-    raise InvalidValueType(f"{quote_value(given)} is not a format.", hint=f"{close} {_SAY}".strip())
+    close = did_you_mean(name, list(FORMATS)) if isinstance(name, str) else ""
+    raise InvalidValueType(f"{quote_value(name)} is not a format.", hint=f"{close} {_SAY}".strip())
 
 
 def format_of(name: str) -> Format | None:
@@ -54,14 +54,14 @@ def without_gzip(name: str) -> str:
     return name[: -len(GZIP)] if is_gzip(name) else name
 
 
-def needed_format(given: object, name: str | None) -> Format:
+def needed_format(choice: object, name: str | None) -> Format:
     """The format of a file, from the caller or from its name."""
-    if given is not None:
-        return checked_format(given)
+    if choice is not None:
+        return checked_format(choice)
     format_ = None if name is None else format_of(name)
     if format_ is None:
-        what = "The source" if name is None else repr(name)
+        source_name = "The source" if name is None else repr(name)
         raise InvalidValueType(
-            f"{what} does not have the name of a format as its ending.", hint=_SAY
+            f"{source_name} does not have the name of a format as its ending.", hint=_SAY
         )
     return format_

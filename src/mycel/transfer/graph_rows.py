@@ -93,12 +93,16 @@ class GraphRows:
 
     def columns_beside(self, target: Target) -> dict[str, str]:
         """The columns of a table that are not properties, and their contents."""
-        return {column: what for column, what in target.beside.items() if self._has(target, what)}
+        return {
+            column: content
+            for column, content in target.beside.items()
+            if self._has(target, content)
+        }
 
-    def _has(self, target: Target, what: str) -> bool:
+    def _has(self, target: Target, content: str) -> bool:
         """True if any row has metadata, or a weight other than 1."""
         table, kind = self._place(target)
-        if what == "weight":
+        if content == "weight":
             may_be = instances.has_weights(self._reader, kind, DEFAULT_WEIGHT)
             return may_be and any(
                 row.weight != DEFAULT_WEIGHT for rows in self.rows(target) for row in rows

@@ -93,8 +93,8 @@ class MappingSource(RowSource):
         self, targets: Targets, refused: RowRefusal | None = None
     ) -> Generator[SourceRow, None, None]:
         def read(line: int, row: Any) -> SourceRow:
-            given = dict(row) if isinstance(row, Mapping) else row
-            return row_of(line, given, targets, self.type_name, _as_json)
+            plain_row = dict(row) if isinstance(row, Mapping) else row
+            return row_of(line, plain_row, targets, self.type_name, _as_json)
 
         return self._read_numbered(enumerate(self._source, 1), read, refused)
 
@@ -124,9 +124,9 @@ def row_of(
         if not row.keys() <= _NODE_KEYS:
             raise _unknown_key(row, _NODE_KEYS)
         node = targets.node(row["type"])
-        given = _one_id(node, row.get("id"), row.get("name"))
+        row_id = _one_id(node, row.get("id"), row.get("name"))
         data = as_json(node, _object(row, "data") or {})
-        return _node(line, node, given, data, row, targets)
+        return _node(line, node, row_id, data, row, targets)
     if "edge" in row:
         if not row.keys() <= _EDGE_KEYS:
             raise _unknown_key(row, _EDGE_KEYS)
@@ -145,7 +145,7 @@ def flat(line: int, target: Target, cells: JsonObject, targets: Targets) -> Sour
     beside = {name: cells[column] for column, name in target.beside.items() if column in cells}
     if isinstance(beside.get("metadata"), str):
         beside["metadata"] = _metadata(beside["metadata"])
-    given = cells.get("id")
+    row_id = cells.get("id")
     if isinstance(target, EdgeTarget):
         subject = _column(cells, target, "src", "from")
         object_ = _column(cells, target, "dst", "to")
@@ -157,13 +157,13 @@ def flat(line: int, target: Target, cells: JsonObject, targets: Targets) -> Sour
             end_of(subject, target, target.subject, "src", targets),
             end_of(object_, target, target.object, "dst", targets),
         )
-        return _edge(line, target, ends, _data(target, cells, keys), beside, given)
-    if not target.is_typed and given is None:
+        return _edge(line, target, ends, _data(target, cells, keys), beside, row_id)
+    if not target.is_typed and row_id is None:
         keys = _NAMES
-        given = cells.get("name")
+        row_id = cells.get("name")
     else:
         keys = _ID
-    return _node(line, target, given, _data(target, cells, keys), beside, targets)
+    return _node(line, target, row_id, _data(target, cells, keys), beside, targets)
 
 
 def _typed(end: object, cells: JsonObject, which: str) -> object:
@@ -211,9 +211,9 @@ def _column(cells: JsonObject, target: EdgeTarget, *names: str) -> object:
     values = [cells[name] for name in columns if cells.get(name) is not None]
     if len(values) == 1:
         return values[0]
-    what = "two" if values else "no"
+    quantity = "two" if values else "no"
     raise InvalidSyntax(
-        f"It has {what} {' and '.join(names) if values else names[0]!r} of {target.label}.",
+        f"It has {quantity} {' and '.join(names) if values else names[0]!r} of {target.label}.",
         hint="An edge has the keys of its ends in the columns src and dst (or from and to).",
         data={"type": target.label, "property": names[0]},
     )
@@ -222,21 +222,21 @@ def _column(cells: JsonObject, target: EdgeTarget, *names: str) -> object:
 def _node(
     line: int,
     target: NodeTarget,
-    given: object,
+    row_id: object,
     data: JsonObject,
     beside: JsonObject,
     targets: Targets,
 ) -> NodeRow:
     if "id" in data and target.is_typed:
         data = dict(data)
-        given = _one_id(target, given, data.pop("id"))
-    if given is None and not target.is_typed:
+        row_id = _one_id(target, row_id, data.pop("id"))
+    if row_id is None and not target.is_typed:
         raise InvalidValueType(
             f"This {target.label} has no name.",
             hint='Give it one: {"type": …, "name": …, "data": {…}}, or a column "name".',
             data={"type": target.label, "property": "name", "value": None},
         )
-    name = target.name_of(data, given)
+    name = target.name_of(data, row_id)
     name = targets.new_id() if name is None else name
     return NodeRow(line, target, name, data, _object(beside, "metadata"))
 
@@ -258,13 +258,15 @@ def _edge(
     ends: tuple[End, End],
     data: JsonObject,
     beside: JsonObject,
-    given: object,
+    row_id: object,
 ) -> EdgeRow:
     if "id" in data and target.is_typed:
         data = dict(data)
-        given = _one_id(target, given, data.pop("id"))
-    if given is not None:
-        target.check_id(given)  # The id of an edge is not kept, because its ends identify the edge.
+        row_id = _one_id(target, row_id, data.pop("id"))
+    if row_id is not None:
+        target.check_id(
+            row_id
+        )  # The id of an edge is not kept, because its ends identify the edge.
     weight = beside.get("weight")
     if weight is not None and (isinstance(weight, bool) or not isinstance(weight, (int, float))):
         raise InvalidValueType(
@@ -339,9 +341,9 @@ def _as_json(target: Target, data: JsonObject) -> JsonObject:
     return values
 
 
-def _unknown_key(row: JsonObject, known: frozenset[str]) -> InvalidSyntax:
-    key = next(key for key in row if key not in known)
-    close = did_you_mean(str(key), sorted(known))
+def _unknown_key(row: JsonObject, row_keys: frozenset[str]) -> InvalidSyntax:
+    key = next(key for key in row if key not in row_keys)
+    close = did_you_mean(str(key), sorted(row_keys))
     return InvalidSyntax(
         f"A row has no {format_value(key)}.",
         hint=f'{close} Properties go into "data". {_ROW_HINT}'.strip(),

@@ -256,10 +256,10 @@ class _Run:
 
     def _join(self, rows: Sequence[EdgeRow]) -> None:
         """Write the edges whose ends exist; other edges wait."""
-        known = self._ends.ids(end for row in rows for end in (row.subject, row.object))
+        ids_by_end = self._ends.ids(end for row in rows for end in (row.subject, row.object))
         joined: list[JoinedEdge] = []
         for row in rows:
-            subject, object_ = known.get(row.subject), known.get(row.object)
+            subject, object_ = ids_by_end.get(row.subject), ids_by_end.get(row.object)
             if subject is None or object_ is None:
                 self._spool.add(self.at, row)
             else:
@@ -303,8 +303,8 @@ class _Run:
         raise together(errors, has_more=self._spool.count > LISTED_MAX)
 
     def _missing_end(self, row: EdgeRow) -> NotFound:
-        known = self._ends.ids((row.subject, row.object))
-        which, end = ("from", row.subject) if row.subject not in known else ("to", row.object)
+        ids_by_end = self._ends.ids((row.subject, row.object))
+        which, end = ("from", row.subject) if row.subject not in ids_by_end else ("to", row.object)
         return NotFound(
             f"{row.target.label} leads {which} {end_shown(end)}, which does not exist.",
             hint="Load the nodes in this load or before it, and check the key.",
@@ -319,12 +319,12 @@ class _Run:
 def _progress(sources: Sequence[RowSource], at: int, rows: int) -> Progress:
     """The progress of a load that is reading the source `at`."""
     totals = [source.total for source in sources]
-    known = [total for total in totals if total is not None]
-    total = sum(known) if len(known) == len(totals) else None
+    sizes = [total for total in totals if total is not None]
+    total = sum(sizes) if len(sizes) == len(totals) else None
     read = None
     if total is not None:
         position = sources[at].position
-        read = sum(known[:at]) + (known[at] if position is None else position)
+        read = sum(sizes[:at]) + (sizes[at] if position is None else position)
     return Progress(rows, read, total)
 
 

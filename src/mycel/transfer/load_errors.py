@@ -18,7 +18,7 @@ def placed(
     error: MycelError, file: str | None, unit: Unit, line: int | None, **more: Any
 ) -> MycelError:
     """The error with its place in front of the message and, with `more`, in its data."""
-    known = {key: value for key, value in error.data.items() if key not in ("line", "row")}
+    other_data = {key: value for key, value in error.data.items() if key not in ("line", "row")}
     place: dict[str, Any] = {} if file is None else {"file": file}
     where = list(place.values())
     if line is not None:
@@ -26,5 +26,5 @@ def placed(
         place[unit] = line
     if where:
         error.message = f"{', '.join(where)}: {error.message}"
-    error.data = place | known | more
+    error.data = place | other_data | more
     return error

@@ -54,14 +54,14 @@ class _Target:
 
     columns_beside: tuple[str, ...] = ("metadata",)
 
-    def __init__(self, label: str, declared: InstanceType | None) -> None:
+    def __init__(self, label: str, instance_type: InstanceType | None) -> None:
         self.label: Final = label
         """The name in messages: the name in the schema, or else in KIP."""
-        properties: tuple[Property, ...] = () if declared is None else declared.properties
+        properties: tuple[Property, ...] = () if instance_type is None else instance_type.properties
         self.properties: Final = {property_.name: property_.type for property_ in properties}
-        self.is_closed: Final = declared is not None and not declared.is_open
-        self.is_typed: Final = declared is not None
-        self._rules: Final = None if declared is None else RowRules(declared)
+        self.is_closed: Final = instance_type is not None and not instance_type.is_open
+        self.is_typed: Final = instance_type is not None
+        self._rules: Final = None if instance_type is None else RowRules(instance_type)
         self._required: Final = [
             property_.name
             for property_ in properties
@@ -116,19 +116,22 @@ class _Target:
         """The attributes of a row that replaces another one, with defaults."""
         return attributes if self._rules is None else attributes | self._rules.lacking(attributes)
 
-    def check_id(self, given: object) -> str:
+    def check_id(self, row_id: object) -> str:
         """The id of a row, which is text."""
-        if isinstance(given, str):
-            return given
+        if isinstance(row_id, str):
+            return row_id
         raise InvalidValueType(
-            f"The id of a {self.label} is text, not {kind_of(given)}.",
-            data={"type": self.label, "property": "id", "value": wire(given)},
+            f"The id of a {self.label} is text, not {kind_of(row_id)}.",
+            data={"type": self.label, "property": "id", "value": wire(row_id)},
         )
 
     def refuse_unknown(self, name: str) -> ConstraintViolation:
         """The error about a property that is not declared."""
-        known = list(self.properties)
-        hint = did_you_mean(name, known) or f"It has {', '.join(known) or 'no properties'}."
+        property_names = list(self.properties)
+        hint = (
+            did_you_mean(name, property_names)
+            or f"It has {', '.join(property_names) or 'no properties'}."
+        )
         return ConstraintViolation(
             f"{self.label} has no property {name!r}.",
             hint=hint,
@@ -149,36 +152,36 @@ class _Target:
 class NodeTarget(_Target):
     """A type of concepts."""
 
-    def __init__(self, type_name: str, declared: NodeType | None) -> None:
-        super().__init__(type_name if declared is None else declared.name, declared)
+    def __init__(self, type_name: str, node_type: NodeType | None) -> None:
+        super().__init__(type_name if node_type is None else node_type.name, node_type)
         self.type: Final = type_name
         """Its name in KIP."""
-        self.key: Final = () if declared is None else declared.key
+        self.key: Final = () if node_type is None else node_type.key
         types = [self.properties[name] for name in self.key]
         # The usual key is a single text, which is the name itself.
         self._text_key: Final = self.key[0] if types == [_STRING] else None
 
-    def name_of(self, attributes: JsonObject, given: object) -> str | None:
+    def name_of(self, attributes: JsonObject, row_id: object) -> str | None:
         """The name of a row: its key, or else its id, if there is one."""
         if self._text_key is not None:
             name = attributes.get(self._text_key)
-            if name.__class__ is str and name and (given is None or given == name):
+            if name.__class__ is str and name and (row_id is None or row_id == name):
                 return name
         if self.key and self._rules is not None:
             name = self._rules.name(attributes)
-            if given not in (None, name) and self._spelled(given) != name:
+            if row_id not in (None, name) and self._spelled(row_id) != name:
                 raise ConstraintViolation(
-                    f"The id {format_value(given)} is not the key of this {self.label}, {name!r}.",
+                    f"The id {format_value(row_id)} is not the key of this {self.label}, {name!r}.",
                     hint=f"Leave the id out: {' and '.join(self.key)} name a {self.label}.",
-                    data={"type": self.label, "property": "id", "value": wire(given)},
+                    data={"type": self.label, "property": "id", "value": wire(row_id)},
                 )
             return name
-        return None if given is None else self.check_id(given)
+        return None if row_id is None else self.check_id(row_id)
 
-    def _spelled(self, given: object) -> str | None:
+    def _spelled(self, key: object) -> str | None:
         """The name of the node for a key in another form: a number, or an array."""
         with suppress(InvalidValueType):
-            return self.name_from_key(given)
+            return self.name_from_key(key)
         return None
 
     def name_from_key(self, key: object) -> str:
@@ -224,11 +227,11 @@ class EdgeTarget(_Target):
     def __init__(
         self,
         predicate: str,
-        declared: EdgeType | None,
+        edge_type: EdgeType | None,
         subject: NodeTarget | None,
         object_: NodeTarget | None,
     ) -> None:
-        super().__init__(predicate if declared is None else declared.name, declared)
+        super().__init__(predicate if edge_type is None else edge_type.name, edge_type)
         self.predicate: Final = predicate
         self.subject: Final = subject
         self.object: Final = object_
@@ -315,11 +318,11 @@ class Targets:
     def _find_node(self, name: object) -> NodeTarget:
         if not isinstance(name, str):
             raise _undefined("type", name, [])
-        declared = self._catalog.nodes.get(name)
-        if declared is None:
-            declared = next((n for n in self._catalog.nodes.values() if n.kip_name == name), None)
-        if declared is not None:
-            return NodeTarget(declared.kip_name, declared)
+        node_type = self._catalog.nodes.get(name)
+        if node_type is None:
+            node_type = next((n for n in self._catalog.nodes.values() if n.kip_name == name), None)
+        if node_type is not None:
+            return NodeTarget(node_type.kip_name, node_type)
         if name in self._catalog.interfaces:
             raise ConstraintViolation(
                 f"{name} is an interface, which has no rows.",
@@ -334,22 +337,22 @@ class Targets:
                 hint="Apply a schema, or define types and predicates in KIP; capsules carry them.",
                 data={"type": name},
             )
-        known = [
+        type_names = [
             *self._catalog.nodes,
             *(type_name for type_name in self._types if type_name not in _META),
         ]
-        raise _undefined("type", name, known)
+        raise _undefined("type", name, type_names)
 
     def _find_edge(self, name: object) -> EdgeTarget:
         if not isinstance(name, str):
             raise _undefined("edge", name, [])
         edges = self._catalog.edges.values()
-        declared = self._catalog.edge(name)
-        if declared is None:
-            declared = next((e for e in edges if e.kip_name == name), None)
-        if declared is not None:
-            ends = self.node(declared.from_type), self.node(declared.to_type)
-            return EdgeTarget(declared.kip_name, declared, *ends)
+        edge_type = self._catalog.edge(name)
+        if edge_type is None:
+            edge_type = next((e for e in edges if e.kip_name == name), None)
+        if edge_type is not None:
+            ends = self.node(edge_type.from_type), self.node(edge_type.to_type)
+            return EdgeTarget(edge_type.kip_name, edge_type, *ends)
         if name in self._predicates:
             return self._flexible_edge(name)
         raise _undefined("edge", name, [*self._catalog.edges, *self._predicates])
@@ -380,11 +383,11 @@ def without_nulls(attributes: JsonObject) -> JsonObject:
     return {name: value for name, value in attributes.items() if value is not None}
 
 
-def _undefined(what: str, name: object, known: list[str]) -> TypeMismatch:
-    close = did_you_mean(name, known) if isinstance(name, str) else ""
+def _undefined(noun: str, name: object, candidates: list[str]) -> TypeMismatch:
+    close = did_you_mean(name, candidates) if isinstance(name, str) else ""
     return TypeMismatch(
-        f"There is no {what} {format_value(name)}.",
-        hint=close or f"{_LISTS[what]} lists the existing ones; schemas and KIP define new ones.",
+        f"There is no {noun} {format_value(name)}.",
+        hint=close or f"{_LISTS[noun]} lists the existing ones; schemas and KIP define new ones.",
         data={"type": wire(name)},
     )
 

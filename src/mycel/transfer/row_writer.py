@@ -65,11 +65,13 @@ class RowWriter:
     def nodes(self, rows: Sequence[NodeRow]) -> None:
         """Write nodes with different identities; raises RowError about one of them."""
         self._begin(rows)
-        there = {} if self._mode == "append" else self._nodes_there(rows)
-        self._create_nodes([row for row in rows if row.identity not in there] if there else rows)
-        for row in rows if there else ():
-            if row.identity in there:
-                self._change(row, there[row.identity])
+        existing = {} if self._mode == "append" else self._nodes_there(rows)
+        self._create_nodes(
+            [row for row in rows if row.identity not in existing] if existing else rows
+        )
+        for row in rows if existing else ():
+            if row.identity in existing:
+                self._change(row, existing[row.identity])
 
     def _nodes_there(self, rows: Sequence[NodeRow]) -> dict[tuple[NodeTarget, str], str]:
         names: dict[str, list[str]] = {}
@@ -101,11 +103,11 @@ class RowWriter:
     def edges(self, joined: Sequence[JoinedEdge]) -> None:
         """Write edges with different identities; raises RowError about one of them."""
         self._begin([row for row, _, _ in joined])
-        there = {} if self._mode == "append" else self._edges_there(joined)
-        fresh = [edge for edge in joined if _place(*edge) not in there] if there else joined
+        existing = {} if self._mode == "append" else self._edges_there(joined)
+        fresh = [edge for edge in joined if _place(*edge) not in existing] if existing else joined
         self._create_edges(fresh)
-        for edge in joined if there else ():
-            if (number := there.get(_place(*edge))) is not None:
+        for edge in joined if existing else ():
+            if (number := existing.get(_place(*edge))) is not None:
                 self._change(edge[0], ids.link_id(number, edge[0].target.predicate))
 
     def _edges_there(self, joined: Sequence[JoinedEdge]) -> dict[tuple[str, str, str], int]:
@@ -213,13 +215,17 @@ class RowWriter:
         self.count(row.target)["updated" if changed else "unchanged"] += 1
 
     def _merge(self, row: SourceRow, id_: str) -> bool:
-        given, dropped = row.attributes, list[str]()
-        if row.target.is_typed and None in given.values():
-            dropped = [name for name, value in given.items() if value is None]
-            given = without_nulls(given)
+        attributes, dropped = row.attributes, list[str]()
+        if row.target.is_typed and None in attributes.values():
+            dropped = [name for name, value in attributes.items() if value is None]
+            attributes = without_nulls(attributes)
         weight = row.weight if isinstance(row, EdgeRow) else None
         return self._tx.update(
-            id_, attributes=given, drop_attributes=dropped, metadata=row.metadata, weight=weight
+            id_,
+            attributes=attributes,
+            drop_attributes=dropped,
+            metadata=row.metadata,
+            weight=weight,
         )
 
     def _replace(self, row: SourceRow, id_: str) -> bool:
@@ -280,19 +286,19 @@ def exists(row: SourceRow, *, repeated: bool) -> DuplicateExists:
     label = row.target.label
     data: dict[str, Any] = {"type": label}
     if isinstance(row, NodeRow):
-        what = f"{label} {row.name!r}"
+        row_label = f"{label} {row.name!r}"
         key = row.target.key
         data |= {"property": ", ".join(key) or "id", "value": row.name}
     else:
-        what = f"{label} from {end_shown(row.subject)} to {end_shown(row.object)}"
+        row_label = f"{label} from {end_shown(row.subject)} to {end_shown(row.object)}"
     if repeated:
         return DuplicateExists(
-            f"{what} appears twice.",
+            f"{row_label} appears twice.",
             hint='Leave one of them out; in the mode "merge" the later one wins.',
             data=data | {"repeated": True},
         )
     return DuplicateExists(
-        f"{what} exists already.",
+        f"{row_label} exists already.",
         hint='The mode "merge" updates existing elements, and "overwrite" replaces them.',
         data=data,
     )

@@ -80,7 +80,9 @@ def _files_in(folder: Path, format_: Format | None) -> list[Path]:
     paths = [
         folder / name
         for name in names
-        if not name.startswith(".") and (known := format_of(name)) and chosen in (None, known)
+        if not name.startswith(".")
+        and (file_format := format_of(name))
+        and chosen in (None, file_format)
     ]
     if not paths:
         endings = ", ".join(SUFFIXES if chosen is None else (f".{chosen}",))
@@ -97,9 +99,9 @@ def _is_file(value: object) -> bool:
 
 
 def _of_stream(
-    stream: Stream, given: Format | None, type_name: str | None, delimiter: str | None
+    stream: Stream, choice: Format | None, type_name: str | None, delimiter: str | None
 ) -> RowSource:
-    format_ = needed_format(given, stream.name)
+    format_ = needed_format(choice, stream.name)
     if format_ == "jsonl":
         return JsonLinesSource(stream, type_name)
     # A file of one type may be named after the type: `Person.csv`.

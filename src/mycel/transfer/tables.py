@@ -44,13 +44,13 @@ class LossCounts:
             self.attributes += not row.attributes.keys() <= target.properties.keys()
 
     def warnings(self) -> Iterator[str]:
-        for count, what in (
+        for count, loss in (
             (self.attributes, "attributes beyond the schema"),
             (self.empty, "an empty text"),
         ):
             if count:
                 rows = "1 row has" if count == 1 else f"{count} rows have"
-                yield f"{rows} {what}, which a table cannot carry; JSON Lines can."
+                yield f"{rows} {loss}, which a table cannot carry; JSON Lines can."
 
 
 def columns(graph_rows: GraphRows, target: Target) -> list[str]:

@@ -44,14 +44,14 @@ def _overlaps(spans: Iterable[LinkSpan]) -> Iterator[tuple[int, int]]:
     Spans have to be sorted by their beginnings.
     """
     last = None
-    known = set()
+    seen = set()
     for span in spans:
         if span.until_us <= span.since_us:
             continue
         if last is not None and span.link != last.link and span.since_us < last.until_us:
             pair = (min(last.link, span.link), max(last.link, span.link))
-            if pair not in known:
-                known.add(pair)
+            if pair not in seen:
+                seen.add(pair)
                 yield pair
         if last is None or span.until_us > last.until_us:
             last = span

@@ -245,11 +245,11 @@ class Cycle:
             return
 
         def change(tx: Transaction, number: int) -> None:
-            known: RetentionRules | None = tx.memo.get(RetentionRules)
-            if known is None:
-                known = tx.memo[RetentionRules] = RetentionRules(tx.reader, uses)
+            rules: RetentionRules | None = tx.memo.get(RetentionRules)
+            if rules is None:
+                rules = tx.memo[RetentionRules] = RetentionRules(tx.reader, uses)
             element = tx.reader.element(number)
-            judged = None if element is None else known.judge(tx.reader, element, tx.time_us)
+            judged = None if element is None else rules.judge(tx.reader, element, tx.time_us)
             if element is not None and judged is not None:
                 _end(tx, element, judged, report)
                 if judged.end == "purge" and tx.reader.element(number) is None:

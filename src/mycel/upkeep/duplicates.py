@@ -154,8 +154,8 @@ def _read_concepts(reader: Reader) -> Iterator[_Named]:
         attributes = parse_object(text)
         if STAMP in attributes:
             continue
-        given = attributes.get("aliases")
-        others = [*(given if isinstance(given, list) else ()), attributes.get("name")]
+        aliases = attributes.get("aliases")
+        others = [*(aliases if isinstance(aliases, list) else ()), attributes.get("name")]
         names = [title for title in (_title(type_name, name), *others) if isinstance(title, str)]
         keys = {key for title in names if (key := name_key(title))}
         yield _Named(

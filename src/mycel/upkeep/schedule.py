@@ -34,7 +34,7 @@ class Schedule:
         """Take a time such as "03:00", or a duration such as "30min".
 
         Raises:
-            ConstraintViolation: it is neither.
+            ConstraintViolation: the text is neither.
         """
         match = _TIME.fullmatch(text)
         self._minutes = None if match is None else int(match[1]) * 60 + int(match[2])

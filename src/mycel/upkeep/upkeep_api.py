@@ -41,8 +41,8 @@ class UpkeepApi:
         """Take an element out of ordinary answers; False if it was archived already.
 
         Raises:
-            NotFound: there is no such element. // ImmutableTarget: it is a definition, or
-            protected.
+            NotFound: there is no such element.
+            ImmutableTarget: it is a definition, or protected.
         """
         return self._run(
             lambda tx: archive_element(tx, tx.get(ref), reason), by, f"Archive: {reason}"
@@ -100,8 +100,8 @@ class UpkeepApi:
 
         Raises:
             TypeMismatch: there is no such type or predicate.
-            NotFound: the element is not there.
-            InvalidSyntax, ConstraintViolation: it is no rule, or not for exactly one target.
+            NotFound: there is no such element.
+            InvalidSyntax, ConstraintViolation: the rule is no rule, or not for exactly one target.
         """
         if sum(target is not None for target in (type, predicate, ref)) != 1:
             raise ConstraintViolation(

@@ -64,7 +64,7 @@ def test_a_purge_says_that_the_mirror_begins_anew(run: Run, folder: Path) -> Non
     run("concept", "put", "Drug", "Aspirin")
     done = run("purge", "Drug:Aspirin", "--reason", "asked to", "--yes")
     assert done.status == 0, done.stderr
-    assert "the history of the mirror begins anew" in done.stderr
+    assert "the history of the mirror starts again" in done.stderr
     assert "delete the branch there" in done.stderr
     assert not (folder / "kip/Drug").exists()
 

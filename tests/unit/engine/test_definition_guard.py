@@ -359,8 +359,8 @@ def told(db: mycel.Graph, attributes: dict[str, Any], *, predicate: bool = False
 def test_an_entry_of_a_schema_that_is_no_object_is_told(db: mycel.Graph) -> None:
     (sentence,) = told(db, {"instance_schema": {"born": "integer", "died": {"type": "integer"}}})
     assert sentence == (
-        'In the instance_schema of keeps, the entry "born" is no object but a string, and means'
-        ' nothing; write born: {type: "integer"}.'
+        'In the instance_schema of keeps, the entry "born" is a string instead of an object, and'
+        ' has no effect; write born: {type: "integer"}.'
     )
 
 
@@ -402,7 +402,7 @@ def test_slips_reach_the_caller_of_a_command_and_of_a_dry_run() -> None:
     assert rehearsed == written
     assert (
         written
-        == "The definition of near says 'symmetric', which means nothing; write is_symmetric."
+        == "The definition of near says 'symmetric', which has no effect; write is_symmetric."
     )
 
 

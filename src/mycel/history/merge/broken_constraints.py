@@ -90,11 +90,13 @@ def violation_conflict(
         planned = None if element is None else _in_plan(element, here)
         names = plan.names if planned is None else _with_ends(tx, plan, [planned])
         identity = {"id": number} if planned is None else identity_of(planned, names)
-        known = None if number in here else tx.reader.outer_id(number)
-        rows.append({"element": known, "label": label_of(identity), **about})
+        outer_id = None if number in here else tx.reader.outer_id(number)
+        rows.append({"element": outer_id, "label": label_of(identity), **about})
     if str(data.get("constraint", "")).startswith("@card"):
         links = _links_from(tx, plan, here, numbers[-1], str(data["type"]))
-        link_rows = [{"element": known, "label": label, **about} for label, known in links.items()]
+        link_rows = [
+            {"element": outer_id, "label": label, **about} for label, outer_id in links.items()
+        ]
         # If there are too many links, the conflict is only about the links.
         rows = [*(rows if is_too_few(error) else ()), *link_rows]
     return constraint_conflict(

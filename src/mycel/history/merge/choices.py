@@ -24,7 +24,7 @@ def chosen(reader: Reader, id_: str) -> Choice:
     """The newest choice with this id.
 
     Raises:
-        NotFound: there is none.
+        NotFound: no choice has this id.
     """
     choice = next((choice for choice in choices(reader, None) if choice.id == id_), None)
     if choice is None:

@@ -126,11 +126,11 @@ class EditSides(MergeTarget):
             accepted = schema_at(self.reader)
             return before, accepted, plan(accepted, load(self._schema)).catalog
         edited = [
-            (declared, element)
+            (schema_type, element)
             for element in self._edited.values()
             if isinstance(element, Concept)
             and element.type in META_TYPES
-            and (declared := declaration(element.attributes)) is not None
+            and (schema_type := declaration(element.attributes)) is not None
         ]
         removals = {number for number, version in self._edited.items() if version is None}
         types = {type_name.identity: type_name for type_name in before.types}
@@ -138,7 +138,7 @@ class EditSides(MergeTarget):
             was = declaration(element.attributes) if element.type in META_TYPES else None
             if was is not None:
                 types.pop(was.identity, None)
-        types |= {declared.identity: declared for declared, _ in edited}
+        types |= {schema_type.identity: schema_type for schema_type, _ in edited}
         return before, schema_at(self.reader), Catalog.of(types.values())
 
     def theirs(self, numbers: Iterable[int]) -> Mapping[int, Element]:
@@ -207,9 +207,11 @@ class EditSides(MergeTarget):
 
     def _number_of(self, element: Concept | Proposition) -> int:
         """The number for a new element: that of an equal element of the target, or a new number."""
-        there = self.holder(element) if isinstance(element, Concept) else self.link_at(element)
-        if there is not None and not self._before.was_ever(there):
-            return there
+        target_number = (
+            self.holder(element) if isinstance(element, Concept) else self.link_at(element)
+        )
+        if target_number is not None and not self._before.was_ever(target_number):
+            return target_number
         self._made += 1
         return NEW + 2 * self._made + int(isinstance(element, Proposition))
 
@@ -273,9 +275,9 @@ class EditSides(MergeTarget):
                 raise NotFound("An end of a link is itself a link, and does not exist.")
             return number
         type_, name = _concept_key(key)
-        known = self._numbers.get((type_, name))
-        if known is not None:
-            return known
+        edited_number = self._numbers.get((type_, name))
+        if edited_number is not None:
+            return edited_number
         before = self._before_by_key.find(type_, name)
         if before is not None:
             return before.number

@@ -162,9 +162,9 @@ class ElementMerge:
         if base is None:
             return None
         element = self._versions.element
-        known = values_of(element) if UNKNOWN in base.values.values() else {}
+        present_values = values_of(element) if UNKNOWN in base.values.values() else {}
         values = {
-            place: known.get(place, ABSENT) if value is UNKNOWN else value
+            place: present_values.get(place, ABSENT) if value is UNKNOWN else value
             for place, value in base.values.items()
         }
         return with_values(element, values, self._versions.number)
@@ -274,17 +274,17 @@ class ElementMerge:
     ) -> Any:
         """The value that a rule chooses, unless a decision overrules it."""
         kind, path, base, ours, theirs, _ = contest
-        known = self._conflict(kind, field, path, base, ours, theirs)
-        if known.resolution is not None:
-            self.conflicts.append(known)
-            return self._chosen(known.resolution, contest, field)
+        conflict = self._conflict(kind, field, path, base, ours, theirs)
+        if conflict.resolution is not None:
+            self.conflicts.append(conflict)
+            return self._chosen(conflict.resolution, contest, field)
         if decides:
             self._decided.add(verdict.side)
         value, side, rule, reason = verdict
         self.choices.append(
             Choice(
-                *(known.id, kind, self._identity, field, path, base, ours, theirs),
-                *(value, side, rule, reason, known.element),
+                *(conflict.id, kind, self._identity, field, path, base, ours, theirs),
+                *(value, side, rule, reason, conflict.element),
             )
         )
         return value
@@ -333,11 +333,11 @@ class ElementMerge:
         regions: tuple[Region, ...] = (),
     ) -> Conflict:
         id_ = conflict_id(kind, self._identity, field, path, base, ours, theirs)
-        there = self._versions.ours
+        in_target = self._versions.ours
         return Conflict(
             *(id_, kind, self._identity, field, path, base, ours, theirs),
             reason or _REASONS[kind],
-            None if there is None else there.id,
+            None if in_target is None else in_target.id,
             regions,
             resolution=self._context.resolutions.get(id_),
         )

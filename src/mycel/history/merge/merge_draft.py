@@ -108,7 +108,8 @@ def apply_draft(tx: Transaction, draft: MergeDraft) -> ReachedState:
     """Write a draft to a transaction.
 
     Raises:
-        MovedError: the target has changed since. // BrokenError: constraints prevent it.
+        MovedError: the target has changed since.
+        BrokenError: constraints prevent it.
     """
     if tx.first_seq - 1 != draft.seq:
         raise MovedError
@@ -218,8 +219,8 @@ def _matches(tx: Transaction, draft: MergeDraft, reached: ReachedState) -> Mappi
     """
     matches = {there: reached.numbers.get(here, here) for there, here in draft.matches.items()}
     alive = tx.reader.elements(here for here in matches.values() if 0 < here < NEW)
-    known = alive.keys() | {number for _, number in purged_after(tx.reader, 0)}
-    return {there: here for there, here in matches.items() if here in known}
+    kept_numbers = alive.keys() | {number for _, number in purged_after(tx.reader, 0)}
+    return {there: here for there, here in matches.items() if here in kept_numbers}
 
 
 def keep_draft(tx: Transaction, seq: int, draft: MergeDraft, reached: ReachedState) -> None:

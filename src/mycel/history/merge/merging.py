@@ -108,16 +108,16 @@ class Merging:
         self._store.check_idle("Merge after the transaction.")
 
         def work() -> Merge:
-            known = next(
+            open_merge = next(
                 (other for other in self._requests() if other.source == request.source), None
             )
-            if known is None:
+            if open_merge is None:
                 return self._run(request, dry_run=False, by=by)
             again = request._replace(
-                opened=known.opened,
-                resolutions=known.resolutions,
-                constraints=known.constraints,
-                version=known.version,
+                opened=open_merge.opened,
+                resolutions=open_merge.resolutions,
+                constraints=open_merge.constraints,
+                version=open_merge.version,
             )
             return self._run(again, dry_run=False, by=by)
 
@@ -274,7 +274,8 @@ class Merging:
         """Commit a draft.
 
         Raises:
-            MovedError: the target has changed since. // BrokenError: constraints prevent it.
+            MovedError: the target has changed since.
+            BrokenError: constraints prevent it.
         """
         message = _message(draft.request)
         if dry_run:
@@ -367,8 +368,7 @@ class Merging:
         """The open merge with an id; without an id, the only open merge.
 
         Raises:
-            NotFound: there is none.
-            ConstraintViolation: there are several, and no id is given.
+            NotFound: no such merge is open.
         """
         requests = self._requests()
         if id_ is not None:
@@ -403,12 +403,12 @@ class Merging:
         choices = {choice.id: choice for choice in draft.plan.choices}
         resolutions = dict(request.resolutions)
         constraints = {constraint.id: constraint for constraint in request.constraints}
-        for given, resolution in decisions.items():
+        for conflict_id, resolution in decisions.items():
             conflict_ids = [
                 conflict.id for conflict in draft.conflicts if conflict.resolution is None
             ]
-            if given != "*":
-                conflict_ids = [full_id(given, [*conflicts, *choices])]
+            if conflict_id != "*":
+                conflict_ids = [full_id(conflict_id, [*conflicts, *choices])]
             for id_ in conflict_ids:
                 check(resolution, conflicts.get(id_) or choices[id_])
                 if id_ in constraints:
@@ -498,8 +498,10 @@ def _moved(request: Request, ours: str, plan: MergePlan) -> Iterator[str]:
     """A warning if the target has changed since an open merge was last computed."""
     if not request.ours or request.ours == ours:
         return
-    known = {conflict.id for conflict in plan.conflicts} | {choice.id for choice in plan.choices}
-    lost = sum(resolution not in known for resolution in request.resolutions)
+    present_ids = {conflict.id for conflict in plan.conflicts} | {
+        choice.id for choice in plan.choices
+    }
+    lost = sum(resolution not in present_ids for resolution in request.resolutions)
     decisions = "1 decision no longer applies" if lost == 1 else f"{lost} decisions no longer apply"
     message = f" {decisions}." if lost else ""
     yield f"The target has changed to {short(ours)}, and the merge was computed again.{message}"

@@ -59,11 +59,11 @@ def _places(
     ]
     origins: dict[str, Origin] = {}
     for place in changed:
-        there = others.get(place, ABSENT)
-        is_theirs = equal_values(new[place], there)
+        their_value = others.get(place, ABSENT)
+        is_theirs = equal_values(new[place], their_value)
         if not is_theirs and (number, place) in plan.given:
             continue
-        is_changed = not equal_values(there, before.get(place, ABSENT))
+        is_changed = not equal_values(their_value, before.get(place, ABSENT))
         origin = once if once and is_changed else sides.origin("theirs", source, place)
         if not is_theirs:
             origin = max(origin, sides.origin("ours", number, place))

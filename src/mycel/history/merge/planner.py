@@ -196,14 +196,16 @@ class Planner:
 
     def _name_ends_of_base(self, numbers: Iterable[int]) -> None:
         """Read elements that are ends of links only in the base, for their names."""
-        known = [self._base[number].values for number in numbers if number in self._base]
-        while known:
-            ends = {end for values in known for end in (values.get(SUBJECT), values.get(OBJECT))}
+        value_maps = [self._base[number].values for number in numbers if number in self._base]
+        while value_maps:
+            ends = {
+                end for values in value_maps for end in (values.get(SUBJECT), values.get(OBJECT))
+            }
             missing = {end for end in ends if isinstance(end, int)} - self._names.keys()
             elements = [base.element for base in self._sides.base(missing).values()]
             read = {element.number: element for element in elements if element is not None}
             self._names.update(read)
-            known = [values_of(element) for element in read.values()]
+            value_maps = [values_of(element) for element in read.values()]
 
     def _versions(self, number: int) -> Versions:
         self._load((number,))
@@ -410,10 +412,10 @@ class Planner:
                 continue
             place = _place(result)
             holder = self._sides.link_at(result)
-            there = placed.setdefault(place, number) if holder in (None, number) else holder
-            other = None if there == number else self._result(there)
+            first = placed.setdefault(place, number) if holder in (None, number) else holder
+            other = None if first == number else self._result(first)
             if isinstance(other, Proposition) and _place(other) == place:
-                self._join(*self._in_order(there, number, place))
+                self._join(*self._in_order(first, number, place))
                 has_joined = True
         return has_joined
 
@@ -530,22 +532,22 @@ class Planner:
         for number in list(self._results):
             result = self._results[number]
             if isinstance(result, Concept):
-                there = by_key.setdefault(_key(result), number)
-                has_settled |= self._settle_name(number, result, there)
+                first = by_key.setdefault(_key(result), number)
+                has_settled |= self._settle_name(number, result, first)
         return has_settled
 
-    def _settle_name(self, number: int, result: Concept, there: int) -> bool:
+    def _settle_name(self, number: int, result: Concept, holder: int) -> bool:
         """Make a conflict if another concept has the key of a merged one.
 
         Returns True if there is such a concept, and this conflict is new.
         """
-        if there == number:
-            there = self._holder(number, result)
-        other = None if there == number else self._result(there)
+        if holder == number:
+            holder = self._holder(number, result)
+        other = None if holder == number else self._result(holder)
         if not isinstance(other, Concept) or _key(other) != _key(result):
             return False
         for side in (self._ours, self._theirs):
-            pair = side.get(number), side.get(there)
+            pair = side.get(number), side.get(holder)
             if all(
                 isinstance(element, Concept) and _key(element) == _key(result) for element in pair
             ):
@@ -556,9 +558,8 @@ class Planner:
             "key_clash",
             f"Two elements would have this {key}: {other.id} of the target, and an element that"
             " the source has moved or made. Choose a side: both get the names that they have"
-            " there, and an element that does not exist there is removed. Or give the second"
-            " element another name: value"
-            ' {"name": …}.',
+            " there, and an element that is absent there is removed. Or give the second one"
+            ' another name: value {"name": …}.',
         )
         (conflict,) = clash.conflicts
         if conflict.id in self._conflicts:
@@ -570,7 +571,7 @@ class Planner:
             self._results[number] = None if value is None else edited(result, value, number)
             return True
         side = self._theirs if choice == "theirs" else self._ours
-        for n, concept in ((number, result), (there, other)):
+        for n, concept in ((number, result), (holder, other)):
             self._results[n] = _named_like(concept, side.get(n))
         return True
 
@@ -624,18 +625,18 @@ class Planner:
 
     def _placeholder(self, concept: Concept) -> int:
         """The number of the placeholder for a removed concept."""
-        known = self._placeholders.get(concept.name)
-        if known is not None:
-            return known
+        placeholder = self._placeholders.get(concept.name)
+        if placeholder is not None:
+            return placeholder
         keeper = concept._replace(
             number=PLACEHOLDERS_FROM + 2 * len(self._placeholders),
             type=MISSING,
             attributes_json="{}",
             metadata_json="{}",
         )
-        there = self._sides.holder(keeper)
-        if there is not None:
-            keeper = keeper._replace(number=there)
+        holder = self._sides.holder(keeper)
+        if holder is not None:
+            keeper = keeper._replace(number=holder)
         else:
             self._results[keeper.number] = keeper
             self._require_type(keeper)
@@ -721,8 +722,8 @@ class Planner:
         if not self._overrides:
             return
         labels = {self._label(number): number for number in {*self._results, *self._names}}
-        for label, (choice, known) in self._overrides.items():
-            number = labels.get(label, known)
+        for label, (choice, stored_number) in self._overrides.items():
+            number = labels.get(label, stored_number)
             if number is None:
                 continue
             base, ours, theirs = self._versions(number)[1:]

@@ -139,16 +139,16 @@ def _decision(choice: str, value: Any = ABSENT) -> Resolution:
     return Resolution(choice, with_times_as_text(value))
 
 
-def full_id(given: str, known: Sequence[str]) -> str:
+def full_id(prefix: str, all_ids: Sequence[str]) -> str:
     """The only id that begins with some characters.
 
     Raises:
         NotFound: no id begins with them, or several do.
     """
-    matches = [id_ for id_ in known if id_.startswith(given)] if len(given) >= 4 else []
+    matches = [id_ for id_ in all_ids if id_.startswith(prefix)] if len(prefix) >= 4 else []
     if len(matches) != 1:
         raise NotFound(
-            f"There is no conflict {given!r} in this merge.",
+            f"There is no conflict {prefix!r} in this merge.",
             hint="db.merges.conflicts() (`mycel conflicts`) lists them; the first four"
             " characters of an id are enough if they are unique.",
         )
@@ -159,7 +159,7 @@ def check(resolution: Resolution, about: Conflict | Choice) -> None:
     """Refuse a decision that does not fit its conflict.
 
     Raises:
-        ConstraintViolation: it does not fit.
+        ConstraintViolation: the decision does not fit.
     """
     choice, value = resolution
     parts = about.parts if isinstance(about, Conflict) else 0
@@ -212,10 +212,10 @@ def _fits(value: Any, about: Conflict | Choice) -> bool:
     if isinstance(about, Conflict) and about.kind == "constraint":
         if len(about.rows) == 1 and _is_version(value):
             return True
-        known = {name for row in about.rows for name in (row["label"], row.get("element"))}
+        row_names = {name for row in about.rows for name in (row["label"], row.get("element"))}
         return (
             isinstance(value, Mapping)
-            and value.keys() <= known
+            and value.keys() <= row_names
             and all(
                 choice in ("ours", "theirs", "base", None) or _is_version(choice)
                 for choice in value.values()
@@ -279,11 +279,13 @@ def overrides(constraints: Sequence[Conflict]) -> dict[str, Override]:
             continue
         choice, value = constraint.resolution
         for row in constraint.rows:
-            given = value if isinstance(value, Mapping) else {}
-            if len(constraint.rows) == 1 and _is_version(given):
-                given = {row["label"]: given}
+            versions = value if isinstance(value, Mapping) else {}
+            if len(constraint.rows) == 1 and _is_version(versions):
+                versions = {row["label"]: versions}
             element = row.get("element")
-            chosen = choice if choice != "value" else given.get(row["label"], given.get(element))
+            chosen = (
+                choice if choice != "value" else versions.get(row["label"], versions.get(element))
+            )
             number = None if element is None else parse_id(element)
             by_label[row["label"]] = Override(chosen, number)
     return {label: override for label, override in by_label.items() if override.choice is not None}

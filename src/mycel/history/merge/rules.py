@@ -95,11 +95,11 @@ def check_policy(policy: object) -> Mapping[str, str]:
     """A policy of a caller as a mapping, after checks.
 
     Raises:
-        ConstraintViolation: it has an unknown word.
+        ConstraintViolation: the policy has an unknown word.
     """
-    given = {} if policy is None else {ALL: policy} if isinstance(policy, str) else policy
-    words = dict(given.items()) if isinstance(given, Mapping) else None
-    for key, word in ({"": given} if words is None else words).items():
+    policies = {} if policy is None else {ALL: policy} if isinstance(policy, str) else policy
+    words = dict(policies.items()) if isinstance(policies, Mapping) else None
+    for key, word in ({"": policies} if words is None else words).items():
         if not isinstance(key, str) or word not in WORDS:
             raise ConstraintViolation(
                 f"{word!r} is not a policy of a merge.",

@@ -54,22 +54,23 @@ SchemaJudge = Callable[[SchemaContest], SchemaType | None]
 
 def merge_schemas(base: Catalog, ours: Catalog, theirs: Catalog, judge: SchemaJudge) -> Catalog:
     states = [
-        {declared.identity: declared for declared in state.types} for state in (base, ours, theirs)
+        {schema_type.identity: schema_type for schema_type in state.types}
+        for state in (base, ours, theirs)
     ]
     order = dict.fromkeys(identity for state in states[1:] for identity in state)
     merged = []
     for identity in order:
         old, mine, others = (state.get(identity) for state in states)
-        declared = _merged(old, mine, others, judge)
-        if declared is not None:
-            merged.append(declared)
+        schema_type = _merged(old, mine, others, judge)
+        if schema_type is not None:
+            merged.append(schema_type)
     merged += _still_named(merged, states[1:])
     return Catalog.of(_with_ends(merged, states[1:]))
 
 
 def _still_named(merged: list[SchemaType], states: list[dict[str, SchemaType]]) -> list[SchemaType]:
     """The types that one side has dropped and a declaration of the other side still names."""
-    known = {
+    identities = {
         declared.name: identity
         for state in states
         for identity, declared in state.items()
@@ -82,7 +83,7 @@ def _still_named(merged: list[SchemaType], states: list[dict[str, SchemaType]]) 
         declared = waiting.pop()
         names = declared.implements if isinstance(declared, NodeType) else ()
         ends = (declared.from_type, declared.to_type) if isinstance(declared, EdgeType) else names
-        for identity in (known[name] for name in ends if name in known):
+        for identity in (identities[name] for name in ends if name in identities):
             if identity not in have:
                 have.add(identity)
                 named_type = next(state[identity] for state in states if identity in state)
@@ -131,15 +132,15 @@ def _place(prop: Property) -> tuple[Any, ...]:
     return prop.name, replace(prop.type, is_nullable=True)
 
 
-def _with_numbers(declared: SchemaType, numbers: Mapping[int, int]) -> SchemaType:
+def _with_numbers(schema_type: SchemaType, numbers: Mapping[int, int]) -> SchemaType:
     """A declaration with other ids for some properties."""
     if not numbers:
-        return declared
+        return schema_type
     properties = (
         replace(prop, prop_id=numbers.get(prop.prop_id, prop.prop_id))
-        for prop in declared.properties
+        for prop in schema_type.properties
     )
-    return replace(declared, properties=tuple(properties))
+    return replace(schema_type, properties=tuple(properties))
 
 
 class _ContestedError(Exception):
@@ -183,11 +184,11 @@ def _property_names(
     }
 
 
-def _in_names(declared: SchemaType, names: Mapping[int, str]) -> SchemaType:
+def _in_names(schema_type: SchemaType, names: Mapping[int, str]) -> SchemaType:
     """A declaration with other names for some properties, also inside constraints."""
-    now = {prop.name: names[prop.prop_id] for prop in declared.properties}
+    now = {prop.name: names[prop.prop_id] for prop in schema_type.properties}
     if all(name == old for old, name in now.items()):
-        return declared
+        return schema_type
 
     def annotation(original: Annotation) -> Annotation:
         is_name = original.name == EMBED and original.value is not None
@@ -206,21 +207,25 @@ def _in_names(declared: SchemaType, names: Mapping[int, str]) -> SchemaType:
 
     properties = tuple(
         replace(prop, name=now[prop.name], annotations=tuple(map(annotation, prop.annotations)))
-        for prop in declared.properties
+        for prop in schema_type.properties
     )
-    constraints = tuple(map(constraint, declared.constraints))
-    return replace(declared, properties=properties, constraints=constraints)
+    constraints = tuple(map(constraint, schema_type.constraints))
+    return replace(schema_type, properties=properties, constraints=constraints)
 
 
-def _holds_together(declared: SchemaType) -> bool:
+def _holds_together(schema_type: SchemaType) -> bool:
     """True if a merged declaration is valid as a schema."""
-    names = {prop.name for prop in declared.properties}
-    columns = names | {*ENDS} if isinstance(declared, EdgeType) else names
-    constrained = [name for constraint in declared.constraints for name in columns_of(constraint)]
-    embedded = [prop.embed_source for prop in declared.properties if prop.embed_source]
-    keys = [constraint for constraint in declared.constraints if isinstance(constraint, Key)]
+    names = {prop.name for prop in schema_type.properties}
+    columns = names | {*ENDS} if isinstance(schema_type, EdgeType) else names
+    constrained = [
+        name for constraint in schema_type.constraints for name in columns_of(constraint)
+    ]
+    embedded = [prop.embed_source for prop in schema_type.properties if prop.embed_source]
+    keys = [constraint for constraint in schema_type.constraints if isinstance(constraint, Key)]
     ranges = [
-        constraint.property for constraint in declared.constraints if isinstance(constraint, Range)
+        constraint.property
+        for constraint in schema_type.constraints
+        if isinstance(constraint, Range)
     ]
     return (
         columns.issuperset(constrained)
@@ -253,30 +258,30 @@ def without_exchanged(ours: Catalog, merged: Catalog) -> Catalog:
     A property that the merged schema renames already gets its new name here, or a temporary name if
     the new one is still in use.
     """
-    later = {declared.identity: declared for declared in merged.types}
+    later = {schema_type.identity: schema_type for schema_type in merged.types}
 
-    def restore_names(declared: SchemaType) -> SchemaType:
-        now = later.get(declared.identity)
+    def restore_names(schema_type: SchemaType) -> SchemaType:
+        now = later.get(schema_type.identity)
         others = {} if now is None else {prop.name: prop.prop_id for prop in now.properties}
         names_then = {prop_id: name for name, prop_id in others.items()}
-        used = {prop.name for prop in declared.properties}
+        used = {prop.name for prop in schema_type.properties}
         names: dict[int, str] = {}
-        for prop in declared.properties:
+        for prop in schema_type.properties:
             if others.get(prop.name, prop.prop_id) == prop.prop_id:
                 names[prop.prop_id] = prop.name
             elif prop.prop_id in names_then:
                 name = names_then[prop.prop_id]
                 names[prop.prop_id] = name if name not in used else f"{name}_{prop.prop_id}"
-        stays = tuple(prop for prop in declared.properties if prop.prop_id in names)
+        stays = tuple(prop for prop in schema_type.properties if prop.prop_id in names)
         columns = {prop.name for prop in stays} | {*ENDS}
         constraints = tuple(
             constraint
-            for constraint in declared.constraints
+            for constraint in schema_type.constraints
             if columns.issuperset(columns_of(constraint))
         )
-        return _in_names(replace(declared, properties=stays, constraints=constraints), names)
+        return _in_names(replace(schema_type, properties=stays, constraints=constraints), names)
 
-    types = [restore_names(declared) for declared in ours.types]
+    types = [restore_names(schema_type) for schema_type in ours.types]
     return ours if types == list(ours.types) else Catalog.of(types)
 
 
@@ -362,8 +367,8 @@ def is_declared(element: Element | None) -> bool:
 
 def declared_keys(definition: Element) -> tuple[str, ...]:
     """The attributes of a definition that the schema writes."""
-    declared = declaration(definition.attributes)
-    return OWNED if declared is None else owned_attributes(declared)
+    schema_type = declaration(definition.attributes)
+    return OWNED if schema_type is None else owned_attributes(schema_type)
 
 
 def undeclared(definition: Element) -> Element:
@@ -389,9 +394,9 @@ class _RowNames(NamedTuple):
     """The properties whose name, and thus whose values, go to a property with another id."""
 
 
-def _keeps_values(declared: Property, later: Property | None, *, is_open: bool) -> bool:
+def _keeps_values(property_: Property, later: Property | None, *, is_open: bool) -> bool:
     """True if rows keep the values of a property under the merged schema."""
-    return is_open if later is None else can_become(declared.type, later.type)
+    return is_open if later is None else can_become(property_.type, later.type)
 
 
 class Renames:
@@ -402,19 +407,19 @@ class Renames:
     """
 
     def __init__(self, state: Catalog, merged: Catalog) -> None:
-        later = {declared.identity: declared for declared in merged.types}
+        later = {schema_type.identity: schema_type for schema_type in merged.types}
         self._types: dict[tuple[bool, str], _RowNames] = {}
         self.lost: Final[dict[tuple[str, str], None]] = {}
         """Types and properties whose renamed rows have lost values."""
-        for declared in state.types:
-            now = later.get(declared.identity)
+        for schema_type in state.types:
+            now = later.get(schema_type.identity)
             if now is None:
                 continue
             by_id = {prop.prop_id: prop for prop in now.properties}
             by_name = {prop.name: prop for prop in now.properties}
             targets = {
                 prop.name: by_id.get(prop.prop_id) or by_name.get(prop.name)
-                for prop in declared.properties
+                for prop in schema_type.properties
             }
             changed = {
                 name: target.name
@@ -423,7 +428,7 @@ class Renames:
             }
             lost_names = frozenset(
                 prop.name
-                for prop in declared.properties
+                for prop in schema_type.properties
                 if not _keeps_values(prop, targets[prop.name], is_open=now.is_open)
             )
             defaults = {
@@ -431,11 +436,11 @@ class Renames:
                 for prop in now.properties
                 if prop.is_required and prop.default is not None
             }
-            known = {target.name for target in targets.values() if target is not None}
-            new = frozenset(by_name.keys() - known)
+            target_names = {target.name for target in targets.values() if target is not None}
+            new = frozenset(by_name.keys() - target_names)
             replaced = frozenset(
                 prop.name
-                for prop in declared.properties
+                for prop in schema_type.properties
                 if (target := targets[prop.name]) is not None and target.prop_id != prop.prop_id
             )
             if (
@@ -443,10 +448,10 @@ class Renames:
                 or lost_names
                 or defaults
                 or new
-                or now.kip_name != declared.kip_name
+                or now.kip_name != schema_type.kip_name
                 or replaced
             ):
-                place = isinstance(declared, EdgeType), declared.kip_name
+                place = isinstance(schema_type, EdgeType), schema_type.kip_name
                 names = _RowNames(now.kip_name, changed, lost_names, defaults, new, replaced)
                 self._types[place] = names
 

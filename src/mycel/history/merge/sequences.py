@@ -156,16 +156,16 @@ def _anchors(
     rows: list[tuple[int, int, int]] = []
     last: list[int] = []
     for at, line in enumerate(old):
-        there = places.get(line)
-        if there is None:
+        new_place = places.get(line)
+        if new_place is None:
             continue
-        length = bisect_left(ends, there)
-        rows.append((at, there, last[length - 1] if length else -1))
-        ends[length : length + 1] = [there]
+        length = bisect_left(ends, new_place)
+        rows.append((at, new_place, last[length - 1] if length else -1))
+        ends[length : length + 1] = [new_place]
         last[length : length + 1] = [len(rows) - 1]
     anchors = []
     index = last[-1] if last else -1
     while index >= 0:
-        at, there, index = rows[index]
-        anchors.append((at, there))
+        at, new_place, index = rows[index]
+        anchors.append((at, new_place))
     return anchors[::-1]

@@ -162,8 +162,8 @@ class BranchSides(MergeTarget):
         if not about:
             return set()
         creations = {one for number in about for one in our_creations.by_number.get(number, ())}
-        there = self._alignment.part(about) | their_creations.numbers(creations)
-        return {*self._theirs.elements(there)}
+        their_numbers = self._alignment.part(about) | their_creations.numbers(creations)
+        return {*self._theirs.elements(their_numbers)}
 
     def _ancestor(self, copy: Reader, seq: int) -> tuple[ReadElements, set[int]]:
         """A reader of a common ancestor, and the elements that the ancestor had changed.
@@ -186,8 +186,8 @@ class BranchSides(MergeTarget):
             elements = with_ours.elements(before, (n for n in number_list if n < NEW))
             # An element that the target lacks has a number that follows from its number in the
             # source.
-            there = with_theirs.stored(before, (n - NEW for n in number_list if n >= NEW))
-            for number, other in there.items():
+            their_elements = with_theirs.stored(before, (n - NEW for n in number_list if n >= NEW))
+            for number, other in their_elements.items():
                 if with_ours.number(other.number) not in purged:
                     element = self._alignment.translate(
                         with_theirs.translate(other)._replace(number=number)
@@ -305,9 +305,9 @@ class BranchSides(MergeTarget):
         """
         our_state, their_state = self.lineage.third or (State(0), State(0))
         here = self.reader.at(our_state).elements(n for n in bases if n < NEW)
-        there = self._alignment.elements(self._theirs.at(their_state), bases)
-        for number in here.keys() & there.keys():
-            one, other = values_of(here[number]), values_of(there[number])
+        their_elements = self._alignment.elements(self._theirs.at(their_state), bases)
+        for number in here.keys() & their_elements.keys():
+            one, other = values_of(here[number]), values_of(their_elements[number])
             base = bases[number]
             values = {} if base is None else dict(base.values)
             values |= {
@@ -332,11 +332,11 @@ class BranchSides(MergeTarget):
         """The origin of a value on one side."""
         if side == "ours":
             return origin_of(self.reader, number, place)
-        there = self._alignment.numbers_there((number,)).get(number, [])
+        their_numbers = self._alignment.numbers_there((number,)).get(number, [])
         return next(
             (
                 origin_of(self._theirs, n, place)
-                for n in there
+                for n in their_numbers
                 if self._theirs.element(n) is not None
             ),
             UNKNOWN_ORIGIN,
@@ -345,8 +345,8 @@ class BranchSides(MergeTarget):
     def written_once(self, numbers: Iterable[int]) -> Mapping[int, Origin]:
         """The origins of elements that the source has written only once since the base."""
         stored = self._alignment.stored(self._theirs, numbers)
-        there = [element.number for element in stored.values()]
-        by_number = origins.written_once(self._theirs, there, self.lineage.seen)
+        their_numbers = [element.number for element in stored.values()]
+        by_number = origins.written_once(self._theirs, their_numbers, self.lineage.seen)
         return {
             here: by_number[element.number]
             for here, element in stored.items()
@@ -371,8 +371,8 @@ class BranchSides(MergeTarget):
 
     def _ever_on_theirs(self, number: int) -> Iterable[int]:
         """The links of the source that have, or had, an element as an end."""
-        there = self._alignment.numbers_there((number,)).get(number, ())
-        links = {link for n in there for link in ever_about(self._theirs, n)}
+        their_numbers = self._alignment.numbers_there((number,)).get(number, ())
+        links = {link for n in their_numbers for link in ever_about(self._theirs, n)}
         return map(self._alignment.number, sorted(links))
 
     @property
@@ -430,9 +430,9 @@ def _matched(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, frozens
     shared, seen = related.shared, (related.visible, related.seen)
     since = touched(copy, shared, seq)
     here = _unseen((reader, copy), seen, shared, related.into_ours)
-    there = _unseen((copy, reader), seen[::-1], shared, related.into_theirs)
+    their_purges = _unseen((copy, reader), seen[::-1], shared, related.into_theirs)
     state = copy.at(State(seq))
-    aligned = Alignment(reader, state, related, since, PurgedKeys(there.keys, here.keys))
+    aligned = Alignment(reader, state, related, since, PurgedKeys(their_purges.keys, here.keys))
     since_here = touched(reader, shared, reader.position)
     for number, other in shared_creations(*_creations(state, reader, since, since_here, shared)):
         aligned.learn(number, other)

@@ -107,8 +107,8 @@ def merge_lists(base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any
     texts = [list(map(_text, items)) for items in (base, ours, theirs)]
     values = {
         text: item
-        for items, known in zip((base, ours, theirs), texts, strict=True)
-        for item, text in zip(items, known, strict=True)
+        for items, item_texts in zip((base, ours, theirs), texts, strict=True)
+        for item, text in zip(items, item_texts, strict=True)
     }
     is_set = all(len(set(text)) == len(text) for text in texts) and not any(
         isinstance(item, dict | list) for item in values.values()
@@ -164,9 +164,9 @@ def _texts(path: Path, base: Any, ours: str, theirs: str, judge: ValueJudge) -> 
     return _ended("".join(merged), *texts)
 
 
-def with_lines(contest: Contest, given: Sequence[str]) -> str:
+def with_lines(contest: Contest, new_parts: Sequence[str]) -> str:
     """A text whose contested parts are replaced by given texts, one for each part."""
-    rest = iter(given)
+    rest = iter(new_parts)
     parts = (region.merged for region in contest.regions)
     merged = (next(rest) if part is None else "".join(part) for part in parts)
     text = "".join(part if not part or _is_ended(part) else f"{part}\n" for part in merged)

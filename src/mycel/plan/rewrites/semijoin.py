@@ -21,13 +21,13 @@ def semijoin(query: ir.Query, _: Statistics) -> ir.Query:
 
 
 def _tested(block: ir.Block) -> ir.Block:
-    known = block.binds | block.sees
-    if not block.atoms or is_determined(replace(block, optionals=()), known):
+    block_variables = block.binds | block.sees
+    if not block.atoms or is_determined(replace(block, optionals=()), block_variables):
         return block
     atoms, conditions = list(block.atoms), list(block.conditions)
     for group in _groups(block.atoms):
         inner = replace(block, atoms=tuple(group), optionals=(), conditions=())
-        if is_determined(inner, known):
+        if is_determined(inner, block_variables):
             continue
         rest = [atom for atom in atoms if atom not in group]
         bound = {name for atom in rest for name in atom_variables(atom)} | block.sees
@@ -35,7 +35,7 @@ def _tested(block: ir.Block) -> ir.Block:
         # A group that shares two variables with the block joins them, which a test cannot do.
         if variables and variables <= bound and len(variables - block.sees) == 1:
             atoms = rest
-            seen = ir.Block(tuple(group), sees=frozenset(bound | known))
+            seen = ir.Block(tuple(group), sees=frozenset(bound | block_variables))
             conditions.append(ir.Exists((seen,)))
     return replace(block, atoms=tuple(atoms), conditions=tuple(conditions))
 

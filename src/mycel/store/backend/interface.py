@@ -250,7 +250,7 @@ class BranchPlaces(Protocol):
         """The place of a branch, which need not exist.
 
         Raises:
-            InvalidIdentifier: it cannot be the name of a branch.
+            InvalidIdentifier: the name cannot be the name of a branch.
         """
 
     def existing(self, name: str) -> Path | str:
@@ -271,15 +271,16 @@ class BranchPlaces(Protocol):
         """Copy the open branch. `prepare` gets a connection to the copy before others can see it.
 
         Raises:
-            InvalidIdentifier, DuplicateExists: it cannot have this name, or another one has it.
-            DatabaseBusy, DatabaseReadOnly, DiskFull, DatabaseError: the copy cannot be made.
+            InvalidIdentifier, DuplicateExists: the branch cannot have this name, or another one has
+                it. DatabaseBusy, DatabaseReadOnly, DiskFull, DatabaseError: the copy cannot be
+                made.
         """
 
     def remove(self, name: str) -> None:
         """Remove a branch for good.
 
         Raises:
-            DatabaseBusy: it is open somewhere.
+            DatabaseBusy: the branch is open somewhere.
         """
 
     @property
@@ -291,7 +292,7 @@ class BranchPlaces(Protocol):
 
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.
-            DatabaseReadOnly, Unsupported: it cannot be chosen.
+            DatabaseReadOnly, Unsupported: the branch cannot be chosen.
         """
 
 
@@ -316,7 +317,8 @@ class Workspaces(Protocol):
         """Remove a workspace with all of its branches, for good.
 
         Raises:
-            NotFound, DatabaseBusy, DatabaseReadOnly: it is not there, in use, or another role's.
+            NotFound, DatabaseBusy, DatabaseReadOnly: the workspace is missing, in use, or another
+                role's.
         """
 
     def exchange(self, name: str, url: str) -> None:
@@ -398,7 +400,7 @@ class Backend(Protocol):
 
         Raises:
             BlockingIOError: somebody else holds it.
-            OSError: it cannot be locked.
+            OSError: the lock file cannot be locked.
         """
 
     def check_may_scrub(self) -> None:

@@ -70,8 +70,8 @@ def _undeclared(
         )
         for number, name, attributes in rows:
             declared = _declared_slots(attributes)
-            there = {slot.columns: slot.is_unique for slot in slots.get((number, link), ())}
-            if declared is not None and declared != there:
+            indexes = {slot.columns: slot.is_unique for slot in slots.get((number, link), ())}
+            if declared is not None and declared != indexes:
                 yield f"{table} {name}", "does not have the indexes that it declares"
 
 
@@ -79,10 +79,10 @@ def _declared_slots(attributes_text: str) -> dict[tuple[str, ...], bool] | None:
     """The slots that a definition asks for; None if it declares no type."""
     if f'"{PG}":' not in attributes_text:
         return None
-    declared = declaration(parse_object(attributes_text))
-    if declared is None:
+    schema_type = declaration(parse_object(attributes_text))
+    if schema_type is None:
         return None
-    return {} if isinstance(declared, Interface) else index_slots(declared)
+    return {} if isinstance(schema_type, Interface) else index_slots(schema_type)
 
 
 def _missing(

@@ -150,8 +150,8 @@ def report_of(reader: Reader, checks: Mapping[str, Callable[[], Findings]]) -> R
 def _run(name: str, check: Callable[[], Findings]) -> list[Problem]:
     problems: list[Problem] = []
     try:
-        for where, what in check():
-            problems.append(Problem(name, where, what))
+        for where, description in check():
+            problems.append(Problem(name, where, description))
             if len(problems) == PROBLEMS_MAX:
                 break
     except Exception as error:  # noqa: BLE001 - Damage can make any step fail: that is the finding.

@@ -36,7 +36,7 @@ def check_name(name: object) -> str:
     """A name of a branch, after checks.
 
     Raises:
-        InvalidIdentifier: it cannot be the name of a branch.
+        InvalidIdentifier: the name cannot be the name of a branch.
     """
     if (
         not isinstance(name, str)
@@ -67,7 +67,7 @@ def file_of(graph: Path, name: str) -> Path:
     """The path of a branch, which need not exist.
 
     Raises:
-        InvalidIdentifier: it cannot be the name of a branch.
+        InvalidIdentifier: the name cannot be the name of a branch.
     """
     return graph if check_name(name) == MAIN else graph.parent / f"{graph.name}@{name}.db"
 
@@ -83,16 +83,16 @@ def existing(graph: Path, name: str) -> Path:
     """The path of an existing branch.
 
     Raises:
-        InvalidIdentifier: it cannot be the name of a branch.
-        NotFound: there is no such branch.
+        InvalidIdentifier: the name cannot be the name of a branch. NotFound: there is no such
+            branch.
     """
     path = file_of(graph, name)
     if sees_branch(name) and (name == MAIN or path.exists()):
         return path
-    known = names(graph) if graph.parent.is_dir() else [MAIN]
+    branch_names = names(graph) if graph.parent.is_dir() else [MAIN]
     raise NotFound(
         f"The graph {graph.name!r} has no branch {name!r}.",
-        hint=f"{did_you_mean(name, known)} `mycel branch list` shows all of them.".lstrip(),
+        hint=f"{did_you_mean(name, branch_names)} `mycel branch list` shows all of them.".lstrip(),
     )
 
 

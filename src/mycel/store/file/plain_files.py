@@ -45,7 +45,7 @@ def read_plain(path: str, bytes_max: int) -> PlainFile:
     """At most `bytes_max` bytes of a regular file. No symbolic link is followed.
 
     Raises:
-        OSError, ValueError: it cannot be read, or is no regular file.
+        OSError, ValueError: the file cannot be read, or is no regular file.
     """
     with os.fdopen(_open_regular(path, READ_FLAGS), "rb") as file:
         return PlainFile(os.fstat(file.fileno()), file.read(bytes_max))
@@ -55,9 +55,8 @@ def open_given(path: str | os.PathLike[str], buffering: int = -1) -> BinaryIO:
     """Open a file that a user names: a regular file, or one that the shell has opened (`<(…)`).
 
     Raises:
-        OSError: it cannot be opened.
-        NoPlainFile: it is a pipe, device or folder; reading it might never end.
-        ValueError: no file can have this name.
+        OSError: the file cannot be opened. NoPlainFile: it is a pipe, device or folder; reading it
+            might never end. ValueError: no file can have this name.
     """
     name = os.fspath(path)
     if name.startswith(_GIVEN):
@@ -69,8 +68,8 @@ def read_bounded(path: str | os.PathLike[str], bytes_max: int) -> bytes:
     """The content of a regular file, or of one that the shell has opened.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it is no regular file, or has more than `bytes_max` bytes.
+        OSError: the file cannot be read. ValueError: it is no regular file, or has more than
+            `bytes_max` bytes.
     """
     with open_given(path) as file:
         content = file.read(bytes_max + 1)

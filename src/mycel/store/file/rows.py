@@ -35,7 +35,7 @@ def fetch_one(connection: Statements, query: str, bindings: Bindings = ()) -> Ro
     """The first row of a query that has one in every sound database.
 
     Raises:
-        DatabaseCorrupt: it has none.
+        DatabaseCorrupt: the query has no row.
     """
     row = fetch_first(connection, query, bindings)
     if row is None:

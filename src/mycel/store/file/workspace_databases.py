@@ -46,19 +46,19 @@ def existing_database(workspace: object) -> Path:
     """The path of the database of a workspace of this user.
 
     Raises:
-        NotFound: there is none; the hint names those that exist.
+        NotFound: no such workspace exists; the hint names the existing ones.
     """
     home = Path.home()
-    known = workspaces_of(home)
-    if isinstance(workspace, str) and workspace in known:
+    workspaces = workspaces_of(home)
+    if isinstance(workspace, str) and workspace in workspaces:
         return database_of(home, workspace)
-    names = ", ".join(known[:_SHOWN]) + (", …" if len(known) > _SHOWN else "")
-    advice = f"There are: {names}." if known else "There is none yet."
+    names = ", ".join(workspaces[:_SHOWN]) + (", …" if len(workspaces) > _SHOWN else "")
+    advice = f"There are: {names}." if workspaces else "There is none yet."
     raise NotFound(
         f"There is no workspace {shorten(repr(workspace))} in {home / HOME_FOLDER}.",
         hint=f"{advice} `mycel init --workspace NAME` and `mycel bootstrap` create one; `mycel"
         " remote add NAME URL` registers one that is elsewhere.",
-        data={"workspaces": known[:_SHOWN]},
+        data={"workspaces": workspaces[:_SHOWN]},
     )
 
 

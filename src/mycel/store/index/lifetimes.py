@@ -167,19 +167,19 @@ class Lifetimes:
         hidden: set[int] = set()
         lifetimes: dict[int, Lifetime] = {}
         formers: dict[int, Former] = {}
-        for number, archived, former, *given, is_at_hidden in fetch_all(
+        for number, archived, former, *times_, is_at_hidden in fetch_all(
             self._connection, _ELEMENTS, (packed,)
         ):
             if is_at_hidden or archived not in (None, "null"):
                 hidden.add(number)
             if periods := _former(former):
                 formers[number] = periods
-            if (lifetime := Lifetime(*map(_moment, given))) != NO_TIMES:
+            if (lifetime := Lifetime(*map(_moment, times_))) != NO_TIMES:
                 lifetimes[number] = lifetime
         was_hidden = {number for (number,) in self._open_rows("hidden", "", packed)}
         were = {
-            number: Lifetime(*given)
-            for number, *given in self._open_rows(
+            number: Lifetime(*times_)
+            for number, *times_ in self._open_rows(
                 "lifetime", ", valid_from, valid_until, expires", packed
             )
         }
@@ -289,12 +289,12 @@ def problems(connection: Connection) -> Iterator[tuple[str, str]]:
         rows = connection.execute(
             f"SELECT e.id, {_values('e')} FROM {table} e WHERE {_HAS_MARK.format(row='e')}"
         )
-        for number, is_archived, former, *given in rows:
+        for number, is_archived, former, *times_ in rows:
             if is_archived not in (None, "null"):
                 archived.add(number)
             if periods := _former(former):
                 formers[number] = periods
-            if (lifetime := Lifetime(*map(_moment, given))) != NO_TIMES:
+            if (lifetime := Lifetime(*map(_moment, times_))) != NO_TIMES:
                 lifetimes[number] = lifetime
 
     def touching(number: int) -> list[int]:
@@ -302,16 +302,16 @@ def problems(connection: Connection) -> Iterator[tuple[str, str]]:
 
     hidden = archived | set(all_about(archived, touching))
     in_force = f"WHERE to_seq = {OPEN_END}"
-    known = {
+    hidden_rows = {
         number for (number,) in fetch_all(connection, f"SELECT element FROM hidden {in_force}")
     }
-    for number in sorted(hidden - known):
+    for number in sorted(hidden - hidden_rows):
         yield f"hidden {number}", "is missing, although the element is archived or at one that is"
-    for number in sorted(known - hidden):
+    for number in sorted(hidden_rows - hidden):
         yield f"hidden {number}", "exists, although nothing about the element is archived"
     stored = {
-        number: Lifetime(*given)
-        for number, *given in fetch_all(
+        number: Lifetime(*times_)
+        for number, *times_ in fetch_all(
             connection, f"SELECT element, valid_from, valid_until, expires FROM lifetime {in_force}"
         )
     }

@@ -52,11 +52,11 @@ def problems(connection: Connection) -> Iterator[tuple[str, str]]:
 
     A purged link may have left its row in the table.
     """
-    known = read(connection)
+    rows = read(connection)
     ends: set[LinkEnd] = set(fetch_all(connection, FOUND))
-    for predicate, side in sorted(ends - known):
+    for predicate, side in sorted(ends - rows):
         yield f"link_end {predicate} {side}", "is missing, although a link is at this end"
     purged = "SELECT 1 FROM journal WHERE kind = ? AND element & 1 = 1"
     if fetch_first(connection, purged, (int(Kind.PURGE),)) is None:
-        for predicate, side in sorted(known - ends):
+        for predicate, side in sorted(rows - ends):
             yield f"link_end {predicate} {side}", "exists, although no link was ever at this end"

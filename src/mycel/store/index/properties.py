@@ -126,17 +126,17 @@ class Properties:
         Its other slots are removed; new ones are filled from the live rows. `conflicts` says
         whether the values of a new unique slot conflict. The caller changes the definition as well.
         """
-        there = {(slot.columns, slot.is_unique): slot for slot in self.slots(owner, link=link)}
-        missing = [slot for slot in dict.fromkeys(indexes) if slot not in there]
-        spare = there.keys() - set(indexes)
+        present = {(slot.columns, slot.is_unique): slot for slot in self.slots(owner, link=link)}
+        missing = [slot for slot in dict.fromkeys(indexes) if slot not in present]
+        spare = present.keys() - set(indexes)
         if not missing and not spare:
             return
         self.flush()
         for key in spare:
-            self._drop(there[key])
+            self._drop(present[key])
         new_slots = [self._add(owner, columns, unique, link=link) for columns, unique in missing]
         owners = self._slots.predicates if link else self._slots.types
-        old_slots = [slot for key, slot in there.items() if key not in spare]
+        old_slots = [slot for key, slot in present.items() if key not in spare]
         if old_slots or new_slots:
             owners[owner] = Slots((*old_slots, *new_slots))
         else:

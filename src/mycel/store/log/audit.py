@@ -141,9 +141,9 @@ class Auditor:
         """
         if not ids.is_concept(number):
             return self._link_key(number, seq)
-        known = self._keys.get(number)
-        if known is not None:
-            return known
+        cached_key = self._keys.get(number)
+        if cached_key is not None:
+            return cached_key
         several = self._several.get(number) or self._look_up(number)
         at = bisect_right(several, seq, key=itemgetter(0)) - 1
         return several[max(at, 0)][1]
@@ -242,8 +242,8 @@ class Auditor:
 
     def _make_room(self) -> None:
         if len(self._keys) + len(self._several) + len(self._link_keys) >= KEYS_REMEMBERED_MAX:
-            for known in (self._keys, self._several, self._link_keys):
-                known.clear()
+            for cache in (self._keys, self._several, self._link_keys):
+                cache.clear()
 
     def _actor(self, number: int) -> str:
         return self._registry.actors.name(self._connection, number)

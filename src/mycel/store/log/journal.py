@@ -185,11 +185,11 @@ def newest(connection: Connection, columns: str) -> Row:
     return fetch_one(connection, f"SELECT {columns} {NEWEST_HEAD}")
 
 
-def current_head(connection: Connection, known: Head | None) -> Head:
+def current_head(connection: Connection, previous: Head | None) -> Head:
     """The head of the journal; `previous` itself if nothing was written since it was read."""
     # Folding rewrites the newest row under the same number, so both columns are compared.
-    if known and newest(connection, "seq, folded_seq") == (known.seq, known.folded_seq):
-        return known
+    if previous and newest(connection, "seq, folded_seq") == (previous.seq, previous.folded_seq):
+        return previous
     return Head.read(connection)
 
 

@@ -127,20 +127,20 @@ class Registry:
 
 def undefined(name: object, names: NameTable) -> TypeMismatch:
     """The error for writing with a type or predicate that is not defined."""
-    what = names.table
-    define = f"Define it first: tx.define_{what}(name), or `mycel define {what} NAME`."
+    noun = names.table
+    define = f"Define it first: tx.define_{noun}(name), or `mycel define {noun} NAME`."
     close = _close(name, [user_name for user_name in _user_names(names) if user_name != name])
     return TypeMismatch(
-        f"The {what} {shorten(repr(name))} is not defined.", hint=f"{close} {define}".strip()
+        f"The {noun} {shorten(repr(name))} is not defined.", hint=f"{close} {define}".strip()
     )
 
 
 def unknown(name: object, *tables: NameTable) -> TypeMismatch:
     """The error for asking about a type or predicate that was never defined."""
-    known = [name for names in tables for name in _user_names(names)]
+    user_names = [name for names in tables for name in _user_names(names)]
     return TypeMismatch(
         f"There is no {' or '.join(names.table for names in tables)} {shorten(repr(name))}.",
-        hint=_close(name, known) or " ".join(map(_list_names, tables)),
+        hint=_close(name, user_names) or " ".join(map(_list_names, tables)),
     )
 
 
@@ -149,17 +149,17 @@ def _user_names(names: NameTable) -> list[str]:
     return sorted(number for number in names.numbers if not number.startswith("$"))
 
 
-def _close(name: object, known: list[str]) -> str:
+def _close(name: object, candidates: list[str]) -> str:
     is_name = isinstance(name, str) and len(name) <= IDENTIFIER_BYTES_MAX
-    return did_you_mean(str(name), known) if is_name else ""
+    return did_you_mean(str(name), candidates) if is_name else ""
 
 
 def _list_names(names: NameTable) -> str:
-    known = _user_names(names)
-    if not known:
+    user_names = _user_names(names)
+    if not user_names:
         return f"No {names.table} is defined yet."
-    more = f" and {len(known) - LISTED_MAX} more" if len(known) > LISTED_MAX else ""
-    return f"The {names.table}s are {', '.join(map(shorten, known[:LISTED_MAX]))}{more}."
+    more = f" and {len(user_names) - LISTED_MAX} more" if len(user_names) > LISTED_MAX else ""
+    return f"The {names.table}s are {', '.join(map(shorten, user_names[:LISTED_MAX]))}{more}."
 
 
 def named_actor(column: str, name: str) -> str:

@@ -93,7 +93,7 @@ class ServerRecords:
         """Open the file; make it if it does not exist.
 
         Raises:
-            NotADatabase, FormatTooNew: it is another file.
+            NotADatabase, FormatTooNew: the file is another file.
         """
         self.path: Final = path
         self._lock: Final = threading.RLock()

@@ -132,8 +132,8 @@ def add_proposal(
     body means that there are too many open proposals.
     """
     connection.make(TABLES)
-    if owner is not None and (known := outcome(connection, *owner)) is not None:
-        return known
+    if owner is not None and (earlier := outcome(connection, *owner)) is not None:
+        return earlier
     (number,) = fetch_one(
         connection, "SELECT count(*) FROM submission_proposal WHERE status = 'open'"
     )

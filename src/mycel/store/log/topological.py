@@ -11,18 +11,20 @@ Asked = TypeVar("Asked")
 
 
 def all_about(
-    elements: Iterable[int], links_about: Callable[[int], Iterable[int]], known: Container[int] = ()
+    elements: Iterable[int],
+    links_about: Callable[[int], Iterable[int]],
+    except_for: Container[int] = (),
 ) -> list[int]:
     """The links about some elements, the links about those, and so on, each once.
 
-    Links in `known` are left out, and so are the links about them.
+    Links in `except_for` are left out, and so are the links about them.
     """
     links: dict[int, None] = {}
     waiting = list(elements)
     left_out = frozenset(waiting)
     while waiting:
         for link in links_about(waiting.pop()):
-            if link not in links and link not in left_out and link not in known:
+            if link not in links and link not in left_out and link not in except_for:
                 links[link] = None
                 waiting.append(link)
     return list(links)

@@ -155,20 +155,20 @@ class Alignment:
 
     def number(self, number: int) -> int:
         """The number in this copy for an element of the other copy."""
-        known = self._known.get(number)
-        if known is None:
+        our_number = self._known.get(number)
+        if our_number is None:
             if self.is_old(number) and number not in self._parted:
                 return number
-            known = number if self.is_old(number) else self._match(number)
-            if known in self._parted and self._theirs.element(number) is not None:
-                known = NEW + number
-                self.renewed.add(known)
-            elif known in self._numbers or (known is not None and known >= NEW):
-                known = None
-            known = NEW + number if known is None else known
-            self._known[number] = known
-            self._numbers[known] = number
-        return known
+            our_number = number if self.is_old(number) else self._match(number)
+            if our_number in self._parted and self._theirs.element(number) is not None:
+                our_number = NEW + number
+                self.renewed.add(our_number)
+            elif our_number in self._numbers or (our_number is not None and our_number >= NEW):
+                our_number = None
+            our_number = NEW + number if our_number is None else our_number
+            self._known[number] = our_number
+            self._numbers[our_number] = number
+        return our_number
 
     def numbers(self, changed: Collection[int]) -> set[int]:
         """The numbers in this copy for elements that changed in the other one.
@@ -177,12 +177,16 @@ class Alignment:
         """
         # The surest matches come first: live elements before removed ones, and elements that a
         # merge has paired before elements that share only a key.
-        there = self._theirs.elements(changed).keys()
-        known = sorted(
+        live_numbers = self._theirs.elements(changed).keys()
+        surest_first = sorted(
             changed,
-            key=lambda number: (number not in there, self.number_here(number) is None, number),
+            key=lambda number: (
+                number not in live_numbers,
+                self.number_here(number) is None,
+                number,
+            ),
         )
-        return {*map(self.number, known), *filter(self.is_old, known)}
+        return {*map(self.number, surest_first), *filter(self.is_old, surest_first)}
 
     def part(self, numbers: Iterable[int]) -> set[int]:
         """Do not match these elements with live elements of the other copy.
@@ -192,17 +196,17 @@ class Alignment:
         self._parted.update(numbers)
         return self.candidates_there(self._parted)
 
-    def ignore_keys(self, here: Iterable[int], there: Iterable[int]) -> None:
+    def ignore_keys(self, our_numbers: Iterable[int], their_numbers: Iterable[int]) -> None:
         """Match these elements of both copies by merges and numbers only, never by key."""
-        self._parted.update(here)
-        self._keyless.update(there)
+        self._parted.update(our_numbers)
+        self._keyless.update(their_numbers)
 
     def candidates_there(self, numbers: Iterable[int]) -> set[int]:
         """Numbers in the other copy that merges, or equal numbers, match with these elements."""
         numbers = {*numbers}
-        known = map(self._known_there, numbers)
+        matches = map(self._known_there, numbers)
         old = {*filter(self.is_old, numbers)}
-        return old.union(number for number in known if number is not None)
+        return old.union(number for number in matches if number is not None)
 
     def learn(self, there: int, here: int) -> None:
         """Match two elements that are one element of a third copy, unless either has a match."""
@@ -239,12 +243,12 @@ class Alignment:
         a merge or a key of the past matches. `purge` is the entry that purged the number here: an
         element whose key existed before that entry is another element.
         """
-        known = self.number_here(number)
+        by_merge = self.number_here(number)
         # A merge may have given the number of an element removed here to another element.
-        if known is not None and not (
-            self._is_taken(known, number) and self._theirs.element(known) is not None
+        if by_merge is not None and not (
+            self._is_taken(by_merge, number) and self._theirs.element(by_merge) is not None
         ):
-            return known
+            return by_merge
         if number in self._keyless:
             return None
         for moment in self._moments:
@@ -318,9 +322,9 @@ class Alignment:
         for life in purged_lives(self._ours, self.shared):
             for moment in self._moments:
                 numbers = self._since.numbers
-                there = self._with_key(moment.theirs, numbers, life.key_at(moment.ours_seq))
-                if there is not None and not self._is_known(there, life.number):
-                    self._keep(there, life.number)
+                their_number = self._with_key(moment.theirs, numbers, life.key_at(moment.ours_seq))
+                if their_number is not None and not self._is_known(their_number, life.number):
+                    self._keep(their_number, life.number)
 
     def _is_known(self, there: int, here: int) -> bool:
         """True if a merge, or equal numbers, already match one of two elements."""
@@ -343,12 +347,14 @@ class Alignment:
         """
         if key is None:
             return None
-        known = self._keys_at.get(id(state))
-        if known is None:
+        numbers_by_key = self._keys_at.get(id(state))
+        if numbers_by_key is None:
             elements = state.elements(numbers).items()
-            known = {element_key(element, state.element): number for number, element in elements}
-            self._keys_at[id(state)] = known
-        return known.get(key)
+            numbers_by_key = {
+                element_key(element, state.element): number for number, element in elements
+            }
+            self._keys_at[id(state)] = numbers_by_key
+        return numbers_by_key.get(key)
 
     def _newest_match(self, number: int, *, is_there: bool) -> int | None:
         into_ours, into_theirs = self._merges
@@ -411,12 +417,12 @@ class Alignment:
 
     def _end(self, id_: str) -> str:
         number = ids.parse_id(id_)
-        known = self.number(number)
-        if known == number:
+        our_number = self.number(number)
+        if our_number == number:
             return id_
-        if ids.is_concept(known):
-            return ids.concept_id(known)
-        return ids.link_id(known, id_.split(":", 2)[2])
+        if ids.is_concept(our_number):
+            return ids.concept_id(our_number)
+        return ids.link_id(our_number, id_.split(":", 2)[2])
 
     def numbers_there(self, numbers: Iterable[int]) -> dict[int, list[int]]:
         """For numbers of this copy: the possible numbers of the same elements in the other copy."""
@@ -432,13 +438,13 @@ class Alignment:
 
     def stored(self, reader: Reader, numbers: Iterable[int]) -> dict[int, Element]:
         """Elements by their numbers in this copy, exactly as a state of the other copy has them."""
-        there = self.numbers_there(numbers)
-        stored = reader.elements({number for some in there.values() for number in some})
+        candidates_of = self.numbers_there(numbers)
+        stored = reader.elements({number for some in candidates_of.values() for number in some})
         by_number = {
             number: next(
                 (stored[candidate] for candidate in candidates if candidate in stored), None
             )
-            for number, candidates in there.items()
+            for number, candidates in candidates_of.items()
         }
         return {number: element for number, element in by_number.items() if element is not None}
 

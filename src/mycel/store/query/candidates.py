@@ -215,23 +215,25 @@ class Candidates:
 
         Those with all terms are found first, then the others.
         """
-        known = [term for term in terms if term.elements]
+        indexed_terms = [term for term in terms if term.elements]
         matches: dict[int, TextMatch] = {}
-        if known:
-            together = _affordable(known, SCANNED_MAX)
-            numbers = self._with_all(known, limit) if len(together) < len(known) else []
+        if indexed_terms:
+            together = _affordable(indexed_terms, SCANNED_MAX)
+            numbers = (
+                self._with_all(indexed_terms, limit) if len(together) < len(indexed_terms) else []
+            )
             if len(numbers) < limit:
                 query = self._definitions(all_of(term.text for term in together))
                 matches = self._ranked(query, limit, together[0].elements, len(together))
             best = max((text_match.bm25 for text_match in matches.values()), default=0.0)
-            matches |= {number: TextMatch(number, best, len(known)) for number in numbers}
-        if len(matches) < limit and known and not (self._tests and len(terms) == 1):
-            some = _affordable(known, RANKED_MAX)
+            matches |= {number: TextMatch(number, best, len(indexed_terms)) for number in numbers}
+        if len(matches) < limit and indexed_terms and not (self._tests and len(terms) == 1):
+            some = _affordable(indexed_terms, RANKED_MAX)
             size = sum(term.elements for term in some)
             matches = self._ranked(any_of(term.text for term in some), limit, size) | matches
-            if len(matches) < limit and len(some) < len(known) and self._condition.sql:
+            if len(matches) < limit and len(some) < len(indexed_terms) and self._condition.sql:
                 # Elements that pass a filter may have only frequent terms.
-                every_term = any_of(term.text for term in known)
+                every_term = any_of(term.text for term in indexed_terms)
                 matches = self._ranked(every_term, limit, SCANNED_MAX) | matches
         return self._with_fresh(matches, any_of(term.text for term in terms), limit, terms)
 
@@ -241,10 +243,10 @@ class Candidates:
         `by_words` asks up to four, so that elements with all terms, and those with only frequent
         ones, are found too.
         """
-        known = [term for term in terms if term.elements]
+        indexed_terms = [term for term in terms if term.elements]
         matches: dict[int, TextMatch] = {}
-        if known:
-            some = _affordable(known, RANKED_MAX)
+        if indexed_terms:
+            some = _affordable(indexed_terms, RANKED_MAX)
             size = sum(term.elements for term in some)
             matches = self._ranked(any_of(term.text for term in some), limit, size)
         return self._with_fresh(matches, any_of(term.text for term in terms), limit, terms)

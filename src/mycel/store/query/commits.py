@@ -103,8 +103,8 @@ def transactions(
 
 def _conditions(reader: Reader, where: LogFilter) -> Iterator[tuple[str, dict[str, Any]]]:
     if where.actor is not None:
-        known = f"(SELECT id FROM actor WHERE {named_actor('name', ':actor')})"
-        yield f"tx.actor IN {known}", {"actor": _text("actor", where.actor)}
+        actor_ids = f"(SELECT id FROM actor WHERE {named_actor('name', ':actor')})"
+        yield f"tx.actor IN {actor_ids}", {"actor": _text("actor", where.actor)}
     if where.after is not None:
         yield "tx.seq > :after", {"after": where.after}
     if where.until is not None:
@@ -120,9 +120,9 @@ def _conditions(reader: Reader, where: LogFilter) -> Iterator[tuple[str, dict[st
         yield _touched(_versions_under(where.path, fits)), bindings
 
 
-def _text(what: str, value: object) -> str:
+def _text(parameter: str, value: object) -> str:
     if not isinstance(value, str):
-        raise InvalidValueType(f"{what} must be a text, not {kind_of(value)}.")
+        raise InvalidValueType(f"{parameter} must be a text, not {kind_of(value)}.")
     return value
 
 
@@ -245,16 +245,16 @@ def entry_named(reader: Reader, text: str) -> int | None:
     """The last entry of the commit that an id or a tag names; None if it names none.
 
     Raises:
-        NotFound: it is the id of a commit that this graph does not have.
+        NotFound: the text is the id of a commit that this graph does not have.
     """
     seq = commits.entry_in(text)
     if seq is None:
         if not text[:1].isalpha():
             return None
-        known = tags(reader)
-        if text not in known:
+        tag_commits = tags(reader)
+        if text not in tag_commits:
             return None
-        text = known[text]
+        text = tag_commits[text]
         seq = commits.entry_in(text)
     is_end = reader.fetch_first("SELECT 1 FROM tx WHERE seq = ?", (seq,)) is not None
     if seq is None or not is_end or not commit_at(reader, seq).startswith(text):

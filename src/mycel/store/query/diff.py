@@ -44,7 +44,7 @@ SIGNS: Final = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
 
 
 class Absent(Enum):
-    """The type of `ABSENT`, the value of a key that is not there."""
+    """The type of `ABSENT`, the value of an absent key."""
 
     ABSENT = "absent"
 
@@ -175,11 +175,11 @@ def diff(reader: Reader, a: State, b: State, paths: Sequence[object] = ()) -> Di
     last = max(last, first, second)  # The open transaction has entries after the newest commit.
     sides = [reader.at(LIVE if seq == last else State(seq)) for seq in (first, second)]
     old, new = (side.elements(touches.numbers) for side in sides)
-    known = [
+    named_elements = [
         with_ends(side.elements, stored) for side, stored in zip(sides, (old, new), strict=True)
     ]
-    twins = _twins(old, new, known, touches.ended)
-    changes = _selected(_pairs(old, new, twins, touches.ended), known, paths)
+    twins = _twins(old, new, named_elements, touches.ended)
+    changes = _selected(_pairs(old, new, twins, touches.ended), named_elements, paths)
     return Diff(State(first), State(second), changes, len(touches.purged), twins)
 
 
@@ -200,12 +200,12 @@ def diff_copies(ours: Reader, theirs: Reader, paths: Sequence[object] = ()) -> D
     numbers = alignment.numbers(others.numbers) | mine.numbers
     old = ours.elements(number for number in numbers if number < NEW)
     new = alignment.elements(theirs, numbers)
-    known = [
+    named_elements = [
         with_ends(ours.elements, old),
         with_ends(lambda among: alignment.elements(theirs, among), new),
     ]
     pairs = ((old.get(number), new.get(number)) for number in sorted(numbers))
-    changes = _selected(pairs, known, paths)
+    changes = _selected(pairs, named_elements, paths)
     stored = alignment.stored(theirs, (change.after.number for change in changes if change.after))
     return Diff(
         a,
@@ -228,15 +228,15 @@ def _since(reader: Reader, seq: int) -> tuple[State, Touched]:
 
 def _selected(
     pairs: Iterable[tuple[Element | None, Element | None]],
-    known: Sequence[Mapping[int, Element]],
+    named_elements: Sequence[Mapping[int, Element]],
     paths: Sequence[object],
 ) -> tuple[ElementChange, ...]:
     """The changes of the elements under some paths, or of all, in order.
 
-    `known` has the elements that labels may name, for each of the two states.
+    `named_elements` has the elements that labels may name, for each of the two states.
     """
     selection = PathSelection(paths)
-    old_names, new_names = known
+    old_names, new_names = named_elements
     changes = []
     for before, after in pairs:
         allowance.check()
@@ -245,7 +245,7 @@ def _selected(
         if change is not None and any(
             element is not None and selection.covers(element, names)
             for element in (before, after)
-            for names in known
+            for names in named_elements
         ):
             changes.append(change)
     return tuple(sorted(changes, key=place_of))
@@ -254,19 +254,19 @@ def _selected(
 def _twins(
     old: Mapping[int, Element],
     new: Mapping[int, Element],
-    known: Sequence[Mapping[int, Element]],
+    named_elements: Sequence[Mapping[int, Element]],
     ended: AbstractSet[int],
 ) -> dict[int, int]:
     """The old number of each element that was removed and came back, perhaps under a new number."""
     by_key = {
-        _key(identity_of(element, known[0])): number
+        _key(identity_of(element, named_elements[0])): number
         for number, element in old.items()
         if number in ended or number not in new
     }
     if not by_key:
         return {}
     come = {
-        number: by_key.get(_key(identity_of(element, known[1])))
+        number: by_key.get(_key(identity_of(element, named_elements[1])))
         for number, element in new.items()
         if number in ended or number not in old
     }
@@ -301,13 +301,16 @@ def with_ends(
     read: Callable[[Iterable[int]], Mapping[int, Element]], elements: Mapping[int, Element]
 ) -> dict[int, Element]:
     """The elements, and all elements at the ends of links among them, to any depth."""
-    known = dict(elements)
-    while missing := {end for element in known.values() for end in element.ends} - known.keys():
+    all_elements = dict(elements)
+    while (
+        missing := {end for element in all_elements.values() for end in element.ends}
+        - all_elements.keys()
+    ):
         more = read(missing)
         if not more:
             break
-        known |= more
-    return known
+        all_elements |= more
+    return all_elements
 
 
 def either(one: Element | None, other: Element | None) -> Element:

@@ -192,8 +192,8 @@ def condition(
     """The condition of all filters and of `types` (or predicates), for the elements of a table.
 
     Raises:
-        InvalidValueType: the value of a filter is of a wrong kind. // InvalidSyntax: a text is no
-        time.
+        InvalidValueType: the value of a filter is of a wrong kind.
+        InvalidSyntax: a text is no time.
     """
     parts: list[str] = []
     bindings: dict[str, Any] = {}
@@ -207,8 +207,8 @@ def condition(
         parts.append(f"({fits})" if table == "concept" else f"EXISTS ({_OWNERS} WHERE {fits})")
         bindings |= {f"filter_{scheme}": f"{scheme}://{workspace}" for scheme in _SCHEMES}
     if (actor := filters.get("actor")) is not None:
-        known = f"(SELECT a.id FROM actor a WHERE {named_actor('a.name', ':filter_actor')})"
-        parts.append(f"(e.created_by IN {known} OR {_WRITER} IN {known})")
+        actor_ids = f"(SELECT a.id FROM actor a WHERE {named_actor('a.name', ':filter_actor')})"
+        parts.append(f"(e.created_by IN {actor_ids} OR {_WRITER} IN {actor_ids})")
         bindings["filter_actor"] = check_actor(actor)
     for name, sign, moment in (
         ("since", ">=", filters.get("since")),
@@ -279,8 +279,8 @@ def _metadata(dialect: Dialect, metadata: object, bindings: dict[str, Any]) -> I
             f"metadata has {len(metadata)} keys; a search compares {METADATA_KEYS_MAX} at most.",
             hint="Keep the keys that narrow the search most.",
         )
-    for at, (key, given) in enumerate(metadata.items()):
-        value = with_times_as_text(given)
+    for at, (key, wanted_value) in enumerate(metadata.items()):
+        value = with_times_as_text(wanted_value)
         if not isinstance(value, str | int | float | None):
             raise InvalidValueType(
                 f"The metadata {key!r} is compared with a text, a number, true, false or null,"

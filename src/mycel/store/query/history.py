@@ -202,10 +202,10 @@ def entry_at(reader: Reader, moment: Moment) -> int:
             "The log shows commits (`mycel log`, db.history.log()); a time is written as"
             " 2026-01-31T12:00:00Z."
         )
-        known = list(tags(reader))
-        if known:
-            more = ", …" if len(known) > TAGS_SHOWN else ""
-            error.hint += f" The tags are {', '.join(known[-TAGS_SHOWN:])}{more}."
+        tag_names = list(tags(reader))
+        if tag_names:
+            more = ", …" if len(tag_names) > TAGS_SHOWN else ""
+            error.hint += f" The tags are {', '.join(tag_names[-TAGS_SHOWN:])}{more}."
         raise
 
 

@@ -105,7 +105,7 @@ class Lineage(NamedTuple):
     """Pairs of moments (theirs, ours), oldest first, at which both had the same content through a
     third copy.
 
-    At such a moment, one copy had merged the other by way of a third copy, or both had merged the
+    At such a moment, one copy had merged the other through a third copy, or both had merged the
     same third copy.
     """
     third: tuple[State, State] | None

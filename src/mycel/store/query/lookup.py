@@ -332,14 +332,14 @@ def links_around_each(
     reader: Reader, numbers: Collection[int], limit: int
 ) -> list[tuple[int, Around]]:
     """Links that leave or reach these elements, at most `limit` in each direction."""
-    given = json_array(numbers)
+    number_list = json_array(numbers)
     return [
         (number, Around(*row))
         for near, far in (("subject", "object"), ("object", "subject"))
         for number, *row in reader.fetch_all(
             f"SELECT given.value, p.id, p.predicate, p.{far} FROM json_each(?) given"
             f" CROSS JOIN proposition p WHERE p.{near} = given.value LIMIT ?",
-            (given, limit),
+            (number_list, limit),
         )
     ]
 

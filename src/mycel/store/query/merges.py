@@ -70,9 +70,9 @@ def match(
     """
     if not merged or not may_have_conflicts(reader):
         return None
-    known, column = ("other", "number") if of_source else ("number", "other")
+    side, column = ("other", "number") if of_source else ("number", "other")
     query = (
-        f"SELECT seq, {column} FROM merge_match WHERE {known} = ?"
+        f"SELECT seq, {column} FROM merge_match WHERE {side} = ?"
         " AND seq IN (SELECT value FROM json_each(?)) ORDER BY seq DESC LIMIT 1"
     )
     return reader.fetch_first(query, (number, json_array(merged)))

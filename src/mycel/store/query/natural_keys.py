@@ -14,18 +14,18 @@ def element_key(element: Element, read: Callable[[int], Element | None]) -> byte
 
     `read` gives the elements at the ends of links, by number.
     """
-    known: dict[int, Element | None] = {element.number: element}
+    elements: dict[int, Element | None] = {element.number: element}
 
     def ends(number: int) -> list[int]:
-        link = known[number]
+        link = elements[number]
         for end in () if link is None else link.ends:
-            if end not in known:
-                known[end] = read(end)
+            if end not in elements:
+                elements[end] = read(end)
         return [] if link is None else list(link.ends)
 
     keys: dict[int, bytes | None] = {}
     for number in inside_out(element.number, ends):
-        keys[number] = _key(known[number], keys)
+        keys[number] = _key(elements[number], keys)
     return keys[element.number]
 
 

@@ -168,8 +168,8 @@ def placeholders(
         " WHERE c.type = CAST(j.value ->> 0 AS BIGINT)"
         " AND substr(c.name, 1, length(j.value ->> 1)) = j.value ->> 1"
     )
-    given = json_rows(beginnings.items())
-    (total,) = reader.fetch_one(f"SELECT count(*) {chosen}", (given,))
+    beginning_rows = json_rows(beginnings.items())
+    (total,) = reader.fetch_one(f"SELECT count(*) {chosen}", (beginning_rows,))
     links = " + ".join(
         f"(SELECT count(*) FROM {table} WHERE q.{end} = c.id{in_force})"
         for end in ("subject", "object")
@@ -177,7 +177,7 @@ def placeholders(
     )
     rows = reader.fetch_all(
         f"SELECT c.id, {links} AS links {chosen} ORDER BY links DESC, c.name LIMIT ?2 OFFSET ?3",
-        (given, limit, start),
+        (beginning_rows, limit, start),
     )
     return total, [(number, count) for number, count in rows]
 

@@ -45,7 +45,7 @@ def path_of(text: object) -> GraphPath:
     """The path that a caller wrote, parsed.
 
     Raises:
-        InvalidValueType: it is no text, or empty.
+        InvalidValueType: the path is no text, or empty.
     """
     match text:
         case Concept() | Proposition():

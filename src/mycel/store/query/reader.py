@@ -156,7 +156,7 @@ class Reader:
         """The first row of a query that always has one in a sound database.
 
         Raises:
-            DatabaseCorrupt: it has none.
+            DatabaseCorrupt: the query has no row.
         """
         return fetch_one(self.connection, query, bindings)
 
@@ -269,7 +269,11 @@ class Reader:
                 self.connection.watch(None)
 
     def check_deadline(self) -> None:
-        """Check that the deadline has not passed. // Raises: // ExecutionTimeout: it has passed."""
+        """Check that the deadline has not passed.
+
+        Raises:
+            ExecutionTimeout: it has passed.
+        """
         if self._limits.are_over():
             raise over()
 
@@ -345,9 +349,8 @@ class Reader:
         is not checked.
 
         Raises:
-            InvalidId: it is no reference.
-            TypeMismatch: a natural key has a type or predicate that was never defined.
-            NotFound: nothing has this natural key.
+            InvalidId: the value is no reference. TypeMismatch: a natural key has a type or
+                predicate that was never defined. NotFound: nothing has this natural key.
         """
         identity = kip_identity(ref) if isinstance(ref, str) else None
         if identity is not None and self.concept_named(None, str(ref), tombstoned=True) is None:

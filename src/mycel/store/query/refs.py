@@ -78,7 +78,7 @@ def resolve(ref: object) -> int:
     """The number in an id, or of an element that was given itself.
 
     Raises:
-        InvalidId: it is neither an element nor an id.
+        InvalidId: the value is neither an element nor an id.
     """
     if isinstance(ref, (Concept, Proposition)):
         return ref.number

@@ -45,9 +45,8 @@ def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None
     is fetched before it is counted.
 
     Raises:
-        ExecutionTimeout: it took longer than the reader's deadline.
-        ResourceExhausted: the result has too many rows or bytes.
-        SumOverflowError: a sum went beyond 64 bits.
+        ExecutionTimeout: the statement took longer than the reader's deadline. ResourceExhausted:
+            the result has too many rows or bytes. SumOverflowError: a sum went beyond 64 bits.
     """
     width = len(statement.json_columns)
     size = CELLS_AT_FIRST
@@ -125,7 +124,7 @@ def numbers(reader: Reader, statement: Statement, bindings: Row) -> list[tuple[i
     """All rows of a statement that returns numbers of elements. It may also run in the writer.
 
     Raises:
-        ExecutionTimeout: it took longer than the reader's deadline.
+        ExecutionTimeout: the statement took longer than the reader's deadline.
     """
     try:
         with reader.watched():

@@ -26,11 +26,11 @@ Counted = TypeVar("Counted")
 
 
 class StoreStatistics:
-    """The `plan.Statistics` of one connection, made anew for each planning."""
+    """The `plan.Statistics` of one connection, made for each planning."""
 
-    def __init__(self, reader: Reader, known: dict[tuple[str, int], Any]) -> None:
+    def __init__(self, reader: Reader, counts: dict[tuple[str, int], Any]) -> None:
         self._connection: Final = reader.connection
-        self._known: Final = known
+        self._known: Final = counts
 
     def concepts(self, type_number: int | None) -> float:
         if type_number is None:
@@ -44,9 +44,9 @@ class StoreStatistics:
     def entries(self, slot: int) -> Entries:
         return self._cached_count("entries", slot, self._count_entries)
 
-    def _cached_count(self, what: str, number: int, count: Callable[[int], Counted]) -> Counted:
+    def _cached_count(self, measure: str, number: int, count: Callable[[int], Counted]) -> Counted:
         """A count that is made at most once."""
-        key = what, number
+        key = measure, number
         if key not in self._known:
             self._known[key] = count(number)
         total: Counted = self._known[key]

@@ -90,12 +90,12 @@ class Vocabulary:
             raise self._undefined("predicate", name, list(self.predicates), "PROPOSITION")
         return facts
 
-    def _undefined(self, what: str, name: str, known: list[str], kind: str) -> TypeMismatch:
+    def _undefined(self, noun: str, name: str, defined_names: list[str], kind: str) -> TypeMismatch:
         if self._state.is_live:
             others = self.types if kind == "PROPOSITION" else self.predicates
-            return undefined(what, name, known, f"DESCRIBE {kind} TYPES", others)
+            return undefined(noun, name, defined_names, f"DESCRIBE {kind} TYPES", others)
         return TypeMismatch(
-            f"The {what} {shorten(name)!r} was not defined at entry {self._state.seq}.",
+            f"The {noun} {shorten(name)!r} was not defined at entry {self._state.seq}.",
             hint="Ask AS OF a later moment; the journal (`mycel log`) shows when each change was"
             " written.",
         )
@@ -145,8 +145,8 @@ def _slots(reader: Reader) -> dict[tuple[int, bool], dict[str, PropertySlot]]:
         if len(columns) > 1 or (is_link and columns[0] in (SUBJECT, OBJECT)):
             continue
         slots = by_owner.setdefault((owner, is_link), {})
-        known = slots.get(columns[0])
-        if known is None or not known.is_unique:
+        earlier = slots.get(columns[0])
+        if earlier is None or not earlier.is_unique:
             slots[columns[0]] = PropertySlot(number, is_unique)
     return by_owner
 
@@ -183,7 +183,7 @@ def retired_definitions_with(reader: Reader, key: str) -> list[tuple[JsonObject,
 
 
 def undefined(
-    what: str, name: str, known: list[str], command: str, others: Collection[str] = ()
+    noun: str, name: str, defined_names: list[str], command: str, others: Collection[str] = ()
 ) -> TypeMismatch:
     """The error for an undefined name, with the closest names that are defined.
 
@@ -196,18 +196,18 @@ def undefined(
         close = f"Write a placeholder without quotes: {name}."
     elif hops := _HOPS_INSIDE.fullmatch(name):
         close = f'Hops follow the quotes: "{hops[1]}"{hops[2]}.'
-    elif name in others and what == "predicate":
+    elif name in others and noun == "predicate":
         close = f'{name} is a concept type: concepts are ?x {{type: "{name}"}}.'
     elif name in others:
         close = f'{name} is a predicate: links are ?l (?a, "{name}", ?b).'
     elif (
-        what == "predicate"
+        noun == "predicate"
         and len(names) > 1
         and all(name.strip().isidentifier() for name in names)
     ):
         apart = " | ".join(f'"{name.strip()}"' for name in names)
         close = f"Put each alternative of a pattern in quotes of its own: {apart}."
     else:
-        close = did_you_mean(name, known)
+        close = did_you_mean(name, defined_names)
     hint = f"{close} List what is defined with {command}; names are case-sensitive."
-    return TypeMismatch(f"The {what} {shorten(name)!r} is not defined.", hint=hint.strip())
+    return TypeMismatch(f"The {noun} {shorten(name)!r} is not defined.", hint=hint.strip())

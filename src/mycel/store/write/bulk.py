@@ -183,13 +183,13 @@ def _batches(rows: Iterable[AnyRow], kind: type[AnyRow]) -> Iterator[list[AnyRow
         start += len(batch)
 
 
-def _object(given: Mapping[str, Any] | None, what: str) -> JsonObject:
+def _object(value: Mapping[str, Any] | None, field: str) -> JsonObject:
     """The attributes or metadata of a row as an object that guards may read."""
-    if given is None:
+    if value is None:
         return {}
-    if given.__class__ is dict:
-        return given
-    return parse_object(content(given, what)[0])
+    if value.__class__ is dict:
+        return value
+    return parse_object(content(value, field)[0])
 
 
 class _Batch:
@@ -255,12 +255,12 @@ class _Batch:
         # attributes.
         last_metadata, packed = None, NO_CONTENT
         same_attributes, packed_attributes = None, NO_CONTENT
-        for type_name, name, given, metadata in rows:
+        for type_name, name, row_attributes, metadata in rows:
             type_number = ledger.defined_number(types, type_name)
             check_name(name)
-            attributes = given
+            attributes = row_attributes
             if concerned := guards[type_name]:
-                attributes = self._shape(concerned, (type_name, name), given, metadata)
+                attributes = self._shape(concerned, (type_name, name), row_attributes, metadata)
             if attributes is not same_attributes:
                 same_attributes = attributes
                 packed_attributes = content(attributes, "attributes")
@@ -304,7 +304,7 @@ class _Batch:
         ends = ledger.memory.ends  # Looked up in place: a load saves a second.
         live, records, keys = self._live, self._records, self._keys
         last_metadata, packed_metadata = None, NO_CONTENT
-        for subject, predicate, object_, given, metadata, weight in rows:
+        for subject, predicate, object_, row_attributes, metadata, weight in rows:
             facts = known_predicates.get(predicate)
             if facts is None:
                 names = ledger.registry.predicates
@@ -316,16 +316,16 @@ class _Batch:
             predicate_number, concerned, slots = facts
             if subject == object_:
                 refuse_self_link(subject, object_)
-            known = ends.get(subject) if subject.__class__ is str else None
-            source, subject_key = known or end_of(subject)
-            known = ends.get(object_) if object_.__class__ is str else None
-            target, object_key = known or end_of(object_)
+            cached_end = ends.get(subject) if subject.__class__ is str else None
+            source, subject_key = cached_end or end_of(subject)
+            cached_end = ends.get(object_) if object_.__class__ is str else None
+            target, object_key = cached_end or end_of(object_)
             if source == target:
                 raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
-            attributes = given
+            attributes = row_attributes
             if concerned:
                 outer = ledger.reader.outer_id(source), ledger.reader.outer_id(target)
-                attributes = self._shape(concerned, (predicate, outer), given, metadata)
+                attributes = self._shape(concerned, (predicate, outer), row_attributes, metadata)
             attributes_text, attributes_part = content(attributes, "attributes")
             if metadata is not last_metadata:
                 last_metadata, packed_metadata = metadata, content(metadata, "metadata")

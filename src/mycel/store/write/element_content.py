@@ -23,27 +23,31 @@ _FLAT_BYTES_MAX: Final = JSON_BYTES_MAX // 8
 """Flat objects up to this size stay below the limit of JSON, even if every character is escaped."""
 
 
-def expect(expected: int | None, actual: int, what: str) -> None:
+def expect(expected: int | None, actual: int, label: str) -> None:
     """Refuse to write unless the version is the expected one; 0 means that there is no element."""
     if expected is not None and expected != actual:
         raise VersionConflict(
-            f"Expected version {expected} of {what}, but it is {actual or 'missing'}.",
+            f"Expected version {expected} of {label}, but it is {actual or 'missing'}.",
             data={"expected": expected, "actual": actual},
         )
 
 
-def merged(old_text: str, given: Mapping[str, Any] | None, drop: Iterable[str], what: str) -> str:
+def merged(
+    old_text: str, changes: Mapping[str, Any] | None, drop: Iterable[str], field: str
+) -> str:
     """The JSON text of an object after a shallow merge (KIP §2.10) and the removal of keys."""
     dropped = {drop} if isinstance(drop, str) else set(drop)
-    new = {} if given is None else given
+    new = {} if changes is None else changes
     if new.__class__ is not dict or dropped:  # In this case `object_text` below checks all of it.
-        new = parse_object(checked_metadata(new) if what == "metadata" else object_text(new, what))
-    elif what == "metadata":
+        new = parse_object(
+            checked_metadata(new) if field == "metadata" else object_text(new, field)
+        )
+    elif field == "metadata":
         check_metadata_keys(new)
     if not new and not dropped:
         return old_text
     combined = parse_object(old_text) | dict(new)
-    return object_text({key: combined[key] for key in combined if key not in dropped}, what)
+    return object_text({key: combined[key] for key in combined if key not in dropped}, field)
 
 
 def with_reserved(metadata_text: str, reserved: Mapping[str, Any]) -> str:
@@ -72,27 +76,27 @@ def checked_metadata(metadata: Mapping[str, Any]) -> str:
     return checked
 
 
-def content(given: Mapping[str, Any] | None, what: str) -> tuple[str, bytes]:
+def content(value: Mapping[str, Any] | None, field: str) -> tuple[str, bytes]:
     """The stored form of an object that a caller sent, and its form in a record.
 
     An empty object is left out of the record.
 
     Raises:
         InvalidValueType: something in it is no JSON value.
-        ResourceExhausted: it nests too deep or is too large.
-        ConstraintViolation: a key is reserved.
+        ResourceExhausted: the object nests too deep or is too large. ConstraintViolation: a key is
+            reserved.
     """
-    if given is None or (given.__class__ is dict and not given):
+    if value is None or (value.__class__ is dict and not value):
         return NO_CONTENT
-    flat = cbor.flat_object(given) if given.__class__ is dict else None
+    flat = cbor.flat_object(value) if value.__class__ is dict else None
     if flat is None or len(flat) > _FLAT_BYTES_MAX:
         allowance.check()  # Loading thousands of large objects takes minutes.
-        text = checked_metadata(given) if what == "metadata" else object_text(given, what)
+        text = checked_metadata(value) if field == "metadata" else object_text(value, field)
         if text == EMPTY_OBJECT:
             return NO_CONTENT
         encoded = cbor.encode(parse_object(text))  # In `text`, times are texts.
     else:
-        if what == "metadata":
-            check_metadata_keys(given)
-        text, encoded = orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode(), flat
-    return text, CONTENT_HEADS[what] + cbor.byte_string(encoded)
+        if field == "metadata":
+            check_metadata_keys(value)
+        text, encoded = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode(), flat
+    return text, CONTENT_HEADS[field] + cbor.byte_string(encoded)

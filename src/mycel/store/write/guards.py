@@ -90,12 +90,12 @@ class Guards:
         free = self._memory.free_predicates if link else self._memory.free_types
         if not self._all or name in free:
             return ()
-        known = self._of_predicate if link else self._of_type
-        any_guards = known.get(name)
+        cache = self._of_predicate if link else self._of_type
+        any_guards = cache.get(name)
         if any_guards is None:
             any_guards = tuple(guard for guard in self._all if guard.concerns(tx, name, link=link))
             if any_guards:
-                known[name] = any_guards
+                cache[name] = any_guards
             elif len(free) < FREE_NAMES_MAX:
                 free.add(name)
         return any_guards

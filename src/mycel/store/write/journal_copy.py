@@ -74,7 +74,7 @@ def check_not_here(reader: Reader, purges: KnownPurges) -> None:
     """Check that a graph holds nothing that another copy has purged.
 
     Raises:
-        Unsupported: it holds a purged element.
+        Unsupported: the graph holds a purged element.
     """
     for element, fields in purges.by_element.items():
         _check_not_here(reader.connection, element, fields)
@@ -109,8 +109,8 @@ def copy_page(
     refers to.
 
     Raises:
-        DatabaseCorrupt: the rows give other roots than those that they state. // Unsupported: the
-        other copy has purged an element that this copy still has.
+        DatabaseCorrupt: the rows give other roots than those that they state.
+        Unsupported: the other copy has purged an element that this copy still has.
     """
     try:
         copying = _Copying(connection, registry, trees, page, purges)
@@ -423,9 +423,9 @@ class _Copying:
         return self._ledger.changes["concepts" if ids.is_concept(number) else "edges"]
 
     def _know(self, number: int, key: bytes) -> None:
-        known = self._keys.get(number)
-        if known is not None and known != key:
-            self._former.setdefault(number, []).append(known)
+        former_key = self._keys.get(number)
+        if former_key is not None and former_key != key:
+            self._former.setdefault(number, []).append(former_key)
         self._keys[number] = key
         self._holders[key] = number
         self._ledger.memory.remember(number, key)
@@ -477,9 +477,9 @@ class _Copying:
 
     def _former_link_key(self, number: int) -> bytes:
         """The key of a link before this transaction gave it another one."""
-        known = self._keys.get(number)
-        if known is not None:
-            return known
+        cached_key = self._keys.get(number)
+        if cached_key is not None:
+            return cached_key
         self._flush()
         return self._stored_key(number, self._first_key)
 
@@ -537,8 +537,8 @@ class _Copying:
             for number, attributes in rows:
                 if f'"{PG}":' not in attributes:
                     continue
-                declared = declaration(parse_object(attributes))
-                if declared is not None and not isinstance(declared, Interface):
-                    slots = list(index_slots(declared).items())
+                schema_type = declaration(parse_object(attributes))
+                if schema_type is not None and not isinstance(schema_type, Interface):
+                    slots = list(index_slots(schema_type).items())
                     ledger.properties.define(number, link=link, indexes=slots)
         ledger.properties.flush()

@@ -196,7 +196,7 @@ class Ledger:
         """The number of a type or predicate that may be used in a write.
 
         Raises:
-            TypeMismatch: it is not defined, or its definition was removed.
+            TypeMismatch: the name is not defined, or its definition was removed.
         """
         number = self.defined(names).get(name) if isinstance(name, str) else None
         if number is None:
@@ -268,8 +268,8 @@ class Ledger:
                     raise missing(f"P:{link}")
                 rows[link] = link_row
             subject, _, object_ = rows[link]
-            known = self.memory.keys
-            return [e for e in (subject, object_) if not (ids.is_concept(e) or e in known)]
+            cached_keys = self.memory.keys
+            return [e for e in (subject, object_) if not (ids.is_concept(e) or e in cached_keys)]
 
         keys: dict[int, bytes] = {}  # The cache may drop keys on the way.
         for link in inside_out(number, needs):
@@ -284,22 +284,22 @@ class Ledger:
         """The number and the natural key of an element that is to be an end of a link.
 
         Raises:
-            InvalidId, NotFound: it is no id, or the element is not live.
+            InvalidId, NotFound: the value is no id, or the element is not live.
         """
         if is_natural(ref):
             ref = self.reader.outer_id(self.reader.number(ref))
-        known = self.memory.ends.get(ref) if isinstance(ref, str) else None
-        if known is None:
+        cached_end = self.memory.ends.get(ref) if isinstance(ref, str) else None
+        if cached_end is None:
             number = resolve(ref)
             key = self.find_key(number)
             if key is None:
                 raise missing(ref)
-            known = number, key
+            cached_end = number, key
             if isinstance(ref, str):
                 if not ids.is_concept(number) and self.reader.outer_id(number) != ref:
                     raise missing(ref)  # The id has one link's number and another's predicate.
                 self.memory.remember_end(ref, number, key)
-        return known
+        return cached_end
 
     # Links.
 
@@ -377,8 +377,8 @@ class Ledger:
 
     def record_at(self, seq: int) -> bytes | None:
         """The record that the entry `seq` wrote."""
-        if (known := self._records.pop(seq, None)) is not None:
-            return known
+        if (foreseen := self._records.pop(seq, None)) is not None:
+            return foreseen
         entries = self._entries
         if entries and seq >= entries[0][0]:
             return entries[seq - entries[0][0]][4]
@@ -433,7 +433,7 @@ class Ledger:
         The statement ends with `WHERE id = ? AND seq = ?`; `values` are for the marks before that.
 
         Raises:
-            VersionConflict: it has changed or been removed.
+            VersionConflict: the element has changed or been removed.
         """
         self.write(statement, (*values, element.number, element.seq))
         if self.connection.changes() != 1:

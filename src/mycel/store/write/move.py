@@ -65,8 +65,8 @@ def target_of(
     """The identity that the caller asks for; parts that are not given stay as they are.
 
     Raises:
-        InvalidId: a concept has no predicate, a link no type or name. // ImmutableTarget: it is a
-        definition, or would become one.
+        InvalidId: a concept has no predicate, a link no type or name.
+        ImmutableTarget: it is a definition, or would become one.
         TypeMismatch: the type or predicate is not defined.
     """
     registry = ledger.registry
@@ -130,14 +130,14 @@ class Moves:
     def _move_concept(self, before: Concept, target: NewIdentity, attributes_text: str) -> None:
         ledger, (type_name, to) = self._ledger, target.identity
         name = str(to)
-        there = ledger.reader.concept_named(target.number, name, tombstoned=True)
-        if there is not None and not there.tombstoned:
+        occupant = ledger.reader.concept_named(target.number, name, tombstoned=True)
+        if occupant is not None and not occupant.tombstoned:
             raise DuplicateExists(
-                f"There is already a {there.type} {shorten(repr(name))}: {there.id}.",
+                f"There is already a {occupant.type} {shorten(repr(name))}: {occupant.id}.",
                 hint="Choose another name, or merge the two.",
-                data={"type": there.type, "name": name, "id": there.id},
+                data={"type": occupant.type, "name": name, "id": occupant.id},
             )
-        self._make_way(before, there, target.number)
+        self._make_way(before, occupant, target.number)
         after = before._replace(
             type=type_name,
             name=name,
@@ -147,24 +147,24 @@ class Moves:
         )
         _write(ledger, before, after, target.number)
 
-    def _make_way(self, moving: Concept, there: Concept | None, type_number: int) -> None:
+    def _make_way(self, moving: Concept, tombstone: Concept | None, type_number: int) -> None:
         """Remove the leaf of a concept that moves, and set aside a tombstone with the new key."""
-        numbers = [moving.number] if there is None else [moving.number, there.number]
+        numbers = [moving.number] if tombstone is None else [moving.number, tombstone.number]
         # A waiting link and all links on it have left their leaves already.
         hanging = hanging_on(self._ledger, numbers, self._waiting)
         uproot(self._ledger, [*numbers, *hanging])
         for number in hanging:
             self._waiting.add(number)
-        if there is not None:
-            _set_aside(self._ledger, there, type_number)
+        if tombstone is not None:
+            _set_aside(self._ledger, tombstone, type_number)
 
     def rename_tombstone(self, dead: Concept, name: str) -> None:
         """Rename a tombstone to the name under which it will be revived; no live concept has it."""
         if name == dead.name:
             return
         type_number = self._ledger.defined_number(self._ledger.registry.types, dead.type)
-        there = self._ledger.reader.concept_named(type_number, name, tombstoned=True)
-        self._make_way(dead, there, type_number)
+        occupant = self._ledger.reader.concept_named(type_number, name, tombstoned=True)
+        self._make_way(dead, occupant, type_number)
         _rename_tombstone(self._ledger, dead, name)
 
 

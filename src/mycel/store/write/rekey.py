@@ -82,14 +82,14 @@ class _Link(NamedTuple):
 
 
 def hanging_on(
-    ledger: Ledger, numbers: Iterable[int], known: Container[int] = ()
+    ledger: Ledger, numbers: Iterable[int], except_for: Container[int] = ()
 ) -> dict[int, None]:
     """The links on these elements, the links about those, and so on, except links already found."""
 
     def hanging(number: int) -> Iterable[int]:
         return ledger.reader.column(_HANGING, (number,))
 
-    return dict.fromkeys(all_about(numbers, hanging, known))
+    return dict.fromkeys(all_about(numbers, hanging, except_for))
 
 
 def uproot(ledger: Ledger, numbers: Collection[int]) -> None:
@@ -109,9 +109,9 @@ def settle(ledger: Ledger, waiting: Waiting) -> None:
     finished = LinkSet()
     numbers = iter(waiting)
     while chunk := list(islice(numbers, CHUNK_LINKS)):
-        known = _links(ledger, chunk)
+        links = _links(ledger, chunk)
         for number in chunk:
-            for link in _ends_first(ledger, number, known, waiting, finished):
+            for link in _ends_first(ledger, number, links, waiting, finished):
                 _settle(ledger, link)
                 finished.add(link.number)
 
@@ -138,19 +138,19 @@ def _links(ledger: Ledger, numbers: list[int]) -> dict[int, _Link]:
 
 
 def _ends_first(
-    ledger: Ledger, number: int, known: dict[int, _Link], waiting: Waiting, finished: Container[int]
+    ledger: Ledger, number: int, links: dict[int, _Link], waiting: Waiting, finished: Container[int]
 ) -> Iterator[_Link]:
     """Yield a link after the waiting links among its ends; finished links are left out."""
 
     def needs(link: int) -> list[int]:
-        if link not in known:
-            known.update(_links(ledger, [link]))
-        ends = (known[link].subject, known[link].object)
+        if link not in links:
+            links.update(_links(ledger, [link]))
+        ends = (links[link].subject, links[link].object)
         return [end for end in ends if end & 1 and end in waiting and end not in finished]
 
     if number not in finished:
         for link in inside_out(number, needs):
-            yield known[link]
+            yield links[link]
 
 
 def present_key(ledger: Ledger, number: int) -> bytes:

@@ -63,20 +63,20 @@ def relink(ledger: Ledger, link: Proposition, place: Triple, attributes_text: st
     hanging = hanging_on(ledger, (link.number,))
     if not {place.subject, place.object}.isdisjoint((link.number, *hanging)):
         raise ConstraintViolation(f"{link.id} cannot lead to a link about itself.")
-    there = ledger.reader.link_between(*place, tombstoned=True)
-    if there is not None and not there.tombstoned:
-        raise DuplicateExists(f"There is already a link {there.id} between these ends.")
+    occupant = ledger.reader.link_between(*place, tombstoned=True)
+    if occupant is not None and not occupant.tombstoned:
+        raise DuplicateExists(f"There is already a link {occupant.id} between these ends.")
     moving = [link.number]
-    if there is not None:
-        moving.append(there.number)
-        hanging |= hanging_on(ledger, (there.number,), hanging)
+    if occupant is not None:
+        moving.append(occupant.number)
+        hanging |= hanging_on(ledger, (occupant.number,), hanging)
     uproot(ledger, [*moving, *hanging])
     after = link._replace(
         attributes_json=attributes_text, version=link.version + 1, updated_us=ledger.time_us
     )
     _write(ledger, link, after, place)
-    if there is not None:
-        _write_tombstone(ledger, there, place_of(link))
+    if occupant is not None:
+        _write_tombstone(ledger, occupant, place_of(link))
     settle(ledger, hanging)
 
 

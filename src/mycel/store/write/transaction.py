@@ -250,7 +250,7 @@ class Transaction:
         """The live element with this id.
 
         Raises:
-            NotFound: there is none.
+            NotFound: no live element has this id.
         """
         reader = self.ledger.reader
         element = reader.element(reader.number(ref))
@@ -527,8 +527,8 @@ class Transaction:
             NotFound: there is no such element.
             InvalidId: a link has no type or name, a concept no predicate.
             TypeMismatch: the type or predicate is not defined.
-            ImmutableTarget: it is the definition of a type or predicate.
-            DuplicateExists: there is already a live element with the new identity.
+            ImmutableTarget: the concept is the definition of a type or predicate. DuplicateExists:
+                there is already a live element with the new identity.
         """
         moves = Moves(self.ledger)
         moved = self._move(moves, ref, type_name, name, predicate, attributes)
@@ -627,9 +627,9 @@ class Transaction:
         attributes_text = merged(element.attributes_json, attributes, drop_attributes, "attributes")
         metadata_text = merged(element.metadata_json, metadata, drop_metadata, "metadata")
         if isinstance(element, Proposition):
-            given = (*(metadata or ()), *drop_metadata)
+            written_keys = (*(metadata or ()), *drop_metadata)
             metadata_text = self._with_former(
-                element.number, element.metadata_json, metadata_text, given
+                element.number, element.metadata_json, metadata_text, written_keys
             )
         if reserved:
             metadata_text = with_reserved(metadata_text, reserved)
@@ -639,16 +639,20 @@ class Transaction:
             weight = canonical_weight(weight)
         return change_content(self, element, attributes_text, metadata_text, weight)
 
-    def _with_former(self, number: int, before: str, after: str, given: Collection[str]) -> str:
+    def _with_former(
+        self, number: int, before: str, after: str, written_keys: Collection[str]
+    ) -> str:
         """The metadata of a link after a write of some keys, with the periods it had before.
 
         The link is noted for guards in `memo`, under the key `former_periods`, if one is kept.
         """
-        if before == after or not any(key in given for key in PERIOD_KEYS):
+        if before == after or not any(key in written_keys for key in PERIOD_KEYS):
             return after
         old = parse_object(before)
-        metadata = keep_former(old, parse_object(after), given)
-        if FORMER_PERIODS not in given and metadata.get(FORMER_PERIODS) != old.get(FORMER_PERIODS):
+        metadata = keep_former(old, parse_object(after), written_keys)
+        if FORMER_PERIODS not in written_keys and metadata.get(FORMER_PERIODS) != old.get(
+            FORMER_PERIODS
+        ):
             self.memo.setdefault(FORMER_PERIODS, {})[number] = None
         return object_text(metadata, "metadata")
 
@@ -669,8 +673,8 @@ class Transaction:
 
         Raises:
             NotFound: there is no such live element.
-            ConstraintViolation: it defines a type or predicate that is still in use.
-            ImmutableTarget: it defines one of the two meta-types.
+            ConstraintViolation: the concept defines a type or predicate that is still in use.
+                ImmutableTarget: it defines one of the two meta-types.
         """
         return self.retire_found(self.get(ref), reason=reason)
 

@@ -666,9 +666,9 @@ class Writer:
             if lost is not None:
                 raise DatabaseError(f"{_is_lost(lost)}; nothing was written.", hint=_LOST_COMPANION)
             return
-        what = "is gone" if identity is None else "was replaced by another file"
+        change = "is gone" if identity is None else "was replaced by another file"
         raise DatabaseError(
-            f"The file {self._location.path!r} {what} while it was open; nothing was written.",
+            f"The file {self._location.path!r} {change} while it was open; nothing was written.",
             hint="Put it back; or open the database again, or restart the server, to go on with"
             " the present file.",
         )

@@ -54,7 +54,7 @@ def checked_branch(name: str) -> str:
     """A name of a branch, after checks.
 
     Raises:
-        InvalidIdentifier: it cannot be the name of a branch in PostgreSQL.
+        InvalidIdentifier: the name cannot be the name of a branch in PostgreSQL.
     """
     if len(branch_files.check_name(name)) > BRANCH_CHARACTERS_MAX:
         raise InvalidIdentifier(
@@ -78,8 +78,8 @@ def parse_address(text: str) -> Address:
     """The address in a URL.
 
     Raises:
-        NotADatabase: it is no such URL, or has a password.
-        InvalidIdentifier: a workspace or branch cannot have this name.
+        NotADatabase: the text is no such URL, or has a password. InvalidIdentifier: a workspace or
+            branch cannot have this name.
     """
     try:
         parts = urlsplit(text)

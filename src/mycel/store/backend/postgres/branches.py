@@ -68,14 +68,14 @@ class SchemaBranches:
         """The URL of an existing branch.
 
         Raises:
-            InvalidIdentifier: it cannot be the name of a branch.
-            NotFound: there is no such branch.
+            InvalidIdentifier: the name cannot be the name of a branch. NotFound: there is no such
+                branch.
         """
-        place, known = self.place(name), self.names()
-        if name not in known and name not in self.unreadable():
+        place, names = self.place(name), self.names()
+        if name not in names and name not in self.unreadable():
             raise NotFound(
                 f"The workspace {self._address.workspace!r} has no branch {name!r}.",
-                hint=f"{did_you_mean(name, known)} `mycel branch list` shows all of them.".lstrip(),
+                hint=f"{did_you_mean(name, names)} `mycel branch list` shows all of them.".lstrip(),
             )
         return place
 
@@ -103,7 +103,7 @@ class SchemaBranches:
         """Remove a branch for good.
 
         Raises:
-            DatabaseBusy: it is open somewhere.
+            DatabaseBusy: the branch is open somewhere.
         """
         target = self._address.on_branch(checked_branch(name))
         with translated(), closing(self._location.connect(writable=True)) as connection:

@@ -294,7 +294,7 @@ class PostgresConnection:
         """
         self.execute("SELECT pg_advisory_unlock(?)", (_lock_of(f"{self._schema}{name}"),))
 
-    def lock_unused(self, schema: str, what: str) -> None:
+    def lock_unused(self, schema: str, graph_label: str) -> None:
         """Take the lock of a graph that nobody else has open.
 
         Raises:
@@ -308,7 +308,9 @@ class PostgresConnection:
             if not isinstance(failure.error, DatabaseBusy):
                 raise
             raise Failure(
-                DatabaseBusy(f"{what} is in use.", hint="Close it everywhere, and try again.")
+                DatabaseBusy(
+                    f"{graph_label} is in use.", hint="Close it everywhere, and try again."
+                )
             ) from failure
 
     def wait_no_longer(self) -> None:

@@ -75,7 +75,7 @@ class PostgresLocation:
         """Open the first connection; make the workspace if it does not exist.
 
         Raises:
-            NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
+            NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: the graph cannot be opened.
         """
         try:
             connection = self.connect(writable=True)
@@ -101,19 +101,19 @@ class PostgresLocation:
         create: bool,
     ) -> None:
         schema, main = self.address.schema, self.address.on_branch(MAIN).schema
-        known = schemas_of(connection, main)
-        if schema != main and main in known and (self.readonly or not create):
+        schemas = schemas_of(connection, main)
+        if schema != main and main in schemas and (self.readonly or not create):
             self.branches.existing(self.address.branch)
-        if self.readonly or not create or (schema != main and main not in known):
+        if self.readonly or not create or (schema != main and main not in schemas):
             raise NotADatabase(
                 f"There is no workspace {self.address.workspace!r} in the database.",
                 hint="Create it with `mycel init`"
                 + (", without a branch in its URL." if schema != main else "."),
             )
-        if schema == main and known and main not in known:
+        if schema == main and schemas and main not in schemas:
             raise NotADatabase(
                 f"There is no workspace {self.address.workspace!r}, but branches of a former one:"
-                f" {', '.join(name[len(main) + 1 :] for name in known)}.",
+                f" {', '.join(name[len(main) + 1 :] for name in schemas)}.",
                 hint="Remove them with `mycel workspace remove --db URL`, or choose another name.",
             )
         connection.begin_creating()
@@ -293,12 +293,12 @@ def _check_server(connection: PostgresConnection, schema: str) -> None:
 
 def _library_version(connection: PostgresConnection) -> int:
     """The version of the functions in the database; 0 if there are none."""
-    there = connection.execute(
+    function_row = connection.execute(
         "SELECT 1 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace"
         " WHERE n.nspname = ? AND p.proname = 'mycel_library'",
         (library.SCHEMA,),
     ).fetchone()
-    if there is None:
+    if function_row is None:
         return 0
     ((version,),) = connection.execute("SELECT mycel.mycel_library()")
     return int(version)

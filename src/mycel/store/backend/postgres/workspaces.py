@@ -76,7 +76,7 @@ class DatabaseWorkspaces:
         Raises:
             NotFound: there is no such workspace, and no branch of one.
             DatabaseBusy: somebody has it, or a branch of it, open.
-            DatabaseReadOnly: it belongs to another role.
+            DatabaseReadOnly: the workspace belongs to another role.
         """
         main = self._address_of(name).schema
         with self._connected(writable=True) as connection:
@@ -97,7 +97,7 @@ class DatabaseWorkspaces:
 
         Raises:
             DatabaseBusy: somebody has the graph open.
-            DatabaseReadOnly: it belongs to another role.
+            DatabaseReadOnly: the graph belongs to another role.
         """
         address, one = parse_address(url), self._address_of(name).schema
         with self._connected(writable=True) as connection:

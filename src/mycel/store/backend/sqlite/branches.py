@@ -45,7 +45,7 @@ class FileBranches:
         """Check that the disk has room for a copy of the graph, and some more.
 
         Raises:
-            DiskFull: it does not.
+            DiskFull: the disk is too full.
         """
         size = Path(self._location.path).stat().st_size
         free = shutil.disk_usage(self._graph.parent).free
@@ -72,7 +72,7 @@ class FileBranches:
         """Remove a branch for good.
 
         Raises:
-            DatabaseBusy: it is open somewhere.
+            DatabaseBusy: the branch is open somewhere.
         """
         path = self.existing(name)
         try:

@@ -39,9 +39,9 @@ def create_branch(source: Backend, graph: Path, name: str, prepare: Callable[[Pa
     `prepare` gets a connection to the copy before the file has its name.
 
     Raises:
-        InvalidIdentifier, DuplicateExists: it cannot have this name, or another one has it.
-        DatabaseBusy: a writer, or another creation, took too long.
-        DatabaseReadOnly, DiskFull, DatabaseError: it cannot be written.
+        InvalidIdentifier, DuplicateExists: the branch cannot have this name, or another one has it.
+            DatabaseBusy: a writer, or another creation, took too long. DatabaseReadOnly, DiskFull,
+            DatabaseError: it cannot be written.
     """
     target = file_of(graph, name)
     making = f"{graph.name}@.making"
@@ -76,7 +76,7 @@ def copy_whole(
 
     Raises:
         DatabaseBusy: a writer took too long.
-        DatabaseReadOnly, DiskFull, DatabaseError: it cannot be written.
+        DatabaseReadOnly, DiskFull, DatabaseError: the file cannot be written.
     """
     new = target.with_name(f"{making}-{os.getpid()}-{time.time_ns()}.db")
     try:

@@ -36,7 +36,7 @@ def open_or_create(
     """Open a file, or make a database of a new one. Returns the first connection.
 
     Raises:
-        NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
+        NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: the file cannot be opened.
     """
     _check_path(location, create=create)
     with translated():

@@ -78,7 +78,7 @@ class DatabaseLocation:
         """Open the first connection. A new file is made; an existing one is checked.
 
         Raises:
-            NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
+            NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: the file cannot be opened.
         """
         may_write = not self.readonly
         return creation.open_or_create(
@@ -154,7 +154,7 @@ class DatabaseLocation:
         """Refuse to go on reading without locks when somebody has changed the file.
 
         Raises:
-            DatabaseError: it has changed.
+            DatabaseError: the file has changed.
         """
         if self.stamp is not None and stamp_of(self.path) != self.stamp:
             raise DatabaseError(
