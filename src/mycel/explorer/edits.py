@@ -72,11 +72,11 @@ def _in_transaction(prepare: Callable[[Knowledge, Values], Work]) -> Callable[..
 
 
 def _answer(knowledge: Knowledge, entry: int | None, id_: str, warnings: list[str]) -> JsonObject:
-    with scene(knowledge, None, timeout_s=10) as seen:
-        commit = None if entry is None else commit_of(transaction_of(seen.reader, entry))
-        number = seen.find(id_)
-        card = None if number is None else seen.cards.get(number)
-        return seen.answer(
+    with scene(knowledge, None, timeout_s=10) as present:
+        commit = None if entry is None else commit_of(transaction_of(present.reader, entry))
+        number = present.find(id_)
+        card = None if number is None else present.cards.get(number)
+        return present.answer(
             commit=commit,
             changed=commit is not None,
             id=id_ if card is None else card["id"],
@@ -293,11 +293,13 @@ def _moment(value: Any) -> Any:
 
 def _rolled_back(knowledge: Knowledge, rollback: Rollback, *, dry_run: bool) -> JsonObject:
     """The answer to a write that returned elements to a past state."""
-    with scene(knowledge, None, timeout_s=10) as seen:
+    with scene(knowledge, None, timeout_s=10) as present:
         commit = None
         if rollback.commit is not None:
-            commit = commit_of(transaction_of(seen.reader, entry_at(seen.reader, rollback.commit)))
-        return seen.answer(
+            commit = commit_of(
+                transaction_of(present.reader, entry_at(present.reader, rollback.commit))
+            )
+        return present.answer(
             commit=commit,
             changed=commit is not None,
             dry_run=dry_run,

@@ -356,8 +356,8 @@ class Explorer:
         if view.run is None:
             answer: JsonObject = getattr(self, f"_{name}")(**values)
             return answer
-        with self._scene(values.pop("at", None)) as seen:
-            return view.run(seen, **values)
+        with self._scene(values.pop("at", None)) as scene:
+            return view.run(scene, **values)
 
     def write(self, arguments: Mapping[str, Any]) -> JsonObject:
         """Run a write of `edits.OPERATIONS`, which `op` names, or propose it.
@@ -390,9 +390,9 @@ class Explorer:
         values = self._checked_write(action, conflicts.ACTIONS[action], arguments)
         with working_for(current_client() or CLIENT):
             commit = conflicts.act(self.db, action, values)
-        with self._scene(None) as seen:
-            merges = conflicts.list_open_merges(seen)
-            return merges | {"commit": conflicts.committed(seen, commit)}
+        with self._scene(None) as scene:
+            merges = conflicts.list_open_merges(scene)
+            return merges | {"commit": conflicts.committed(scene, commit)}
 
     def change_saved(self, action: str, arguments: Mapping[str, Any]) -> JsonObject:
         """Save a view under a name, rename or delete a saved one.
@@ -405,12 +405,12 @@ class Explorer:
         views, id_ = self.db.saved_views, values["id"]
         if action == "save":
             body = saved.check_body(values)
-            with self._scene(saved.moment_of_view(body)) as seen:
-                return seen.answer(**saved.save(seen, views, body, name=values["name"], id_=id_))
-        with self._scene(None) as seen:
+            with self._scene(saved.moment_of_view(body)) as scene:
+                return scene.answer(**saved.save(scene, views, body, name=values["name"], id_=id_))
+        with self._scene(None) as scene:
             if action == "rename":
-                return seen.answer(**saved.rename(views, id_, values["name"]))
-            return seen.answer(**saved.delete(views, id_))
+                return scene.answer(**saved.rename(views, id_, values["name"]))
+            return scene.answer(**saved.delete(views, id_))
 
     def _checked_write(
         self, name: str, parameters: Parameters, arguments: Mapping[str, Any]
@@ -430,8 +430,8 @@ class Explorer:
 
     def most_linked(self, limit: int, at: str | None = None) -> list[str]:
         """The ids of the nodes with the most links."""
-        with self._counted(at) as (seen, census):
-            return [card["id"] for card in seen.cards.all(census.most_linked(limit))]
+        with self._counted(at) as (scene, census):
+            return [card["id"] for card in scene.cards.all(census.most_linked(limit))]
 
     @property
     def _knowledge(self) -> Knowledge:
@@ -463,16 +463,16 @@ class Explorer:
             with self._live.counted() as (census, reader):
                 yield scene_of(knowledge, reader, census, self._timeout_s), census
             return
-        with self._scene(at) as seen:
-            yield seen, self._past_census(seen)
+        with self._scene(at) as scene:
+            yield scene, self._past_census(scene)
 
-    def _past_census(self, seen: Scene) -> Census:
-        key = seen.position, outline.purges(seen.reader)
+    def _past_census(self, scene: Scene) -> Census:
+        key = scene.position, outline.purges(scene.reader)
         with self._lock:
             if key in self._past:
                 self._past.move_to_end(key)
                 return self._past[key]
-        census = Census(seen.reader)
+        census = Census(scene.reader)
         census.take_lines()
         with self._lock:
             self._past[key] = census
@@ -483,22 +483,22 @@ class Explorer:
     # The views.
 
     def _about(self) -> JsonObject:
-        with self._counted(None) as (seen, census):
-            snapshot = snapshot_of(seen.reader)
-            return seen.answer(
+        with self._counted(None) as (scene, census):
+            snapshot = snapshot_of(scene.reader)
+            return scene.answer(
                 name="mycel",
-                graph=naming.graph_name(self.db) or seen.knowledge.workspace,
+                graph=naming.graph_name(self.db) or scene.knowledge.workspace,
                 version=__version__,
                 time=times.to_text(snapshot.time_us),
                 root=snapshot.overall_root.hex(),
-                writable=not self.readonly and seen.reader.has_writing_rights(),
+                writable=not self.readonly and scene.reader.has_writing_rights(),
                 proposable=proposable(self.db.branch),
                 branch=self.db.branch,
                 branches=self._branches(),
-                workspace=seen.knowledge.workspace,
+                workspace=scene.knowledge.workspace,
                 workspaces=overviews.workspaces(census),
-                counts=overviews.counts(seen.reader, census),
-                conflicts=count_undecided(seen.reader),
+                counts=overviews.counts(scene.reader, census),
+                conflicts=count_undecided(scene.reader),
                 actor=self.db.actor,
             )
 
@@ -508,17 +508,17 @@ class Explorer:
 
     def _saved(self, *, id_: str | None) -> JsonObject:
         if id_ is None:
-            with self._scene(None) as seen:
-                return seen.answer(**saved.list_views(self.db.saved_views))
+            with self._scene(None) as scene:
+                return scene.answer(**saved.list_views(self.db.saved_views))
         view, body = self.db.saved_views.get(id_)
-        with self._scene(saved.moment_of_view(body)) as seen:
-            return saved.show_view(seen, view, body)
+        with self._scene(saved.moment_of_view(body)) as scene:
+            return saved.show_view(scene, view, body)
 
     def _suggest(self, *, q: str, limit: int, at: str | None) -> JsonObject:
-        with self._scene(at) as seen:
-            ready = None if seen.is_past else self._live.index_if_ready()
-            hits = suggest(seen, ready, q, limit)
-            return seen.answer(hits=hits, complete=seen.is_past or ready is not None)
+        with self._scene(at) as scene:
+            ready = None if scene.is_past else self._live.index_if_ready()
+            hits = suggest(scene, ready, q, limit)
+            return scene.answer(hits=hits, complete=scene.is_past or ready is not None)
 
     def _search(
         self,
@@ -535,27 +535,27 @@ class Explorer:
         if at is not None:
             filters["as_of"] = moment_of(at)
         answers = self._knowledge.search(q, limit=limit, type=type_, warnings=warnings, **filters)
-        with self._scene(at) as seen:
+        with self._scene(at) as scene:
             hits = []
             for hit in answers:
-                number = None if isinstance(hit.found, Relation) else seen.find(hit.found.id)
-                card = None if number is None else seen.cards.get(number)
+                number = None if isinstance(hit.found, Relation) else scene.find(hit.found.id)
+                card = None if number is None else scene.cards.get(number)
                 if card is not None:
                     more = {"score": round(hit.score, 4), "why": list(hit.why)}
                     more |= {"snippet": hit.snippet, "section": hit.kind}
                     more |= {"caveats": list(hit.found.caveats)} if hit.found.caveats else {}
                     hits.append(card | more)
-            return seen.answer(hits=hits, warnings=warnings)
+            return scene.answer(hits=hits, warnings=warnings)
 
     def _overview(self, *, by: By, group: str | None, limit: int, at: str | None) -> JsonObject:
-        with self._counted(at) as (seen, census):
+        with self._counted(at) as (scene, census):
             key = id(census), census.position, by, group, limit
             with self._lock:
                 stored = self._overviews.get(key)
             # Keep the census as well, so that no other object gets its id.
             if stored is not None and stored[0] is census:
                 return stored[1]
-            answer = overviews.overview(seen, census, by, group, limit)
+            answer = overviews.overview(scene, census, by, group, limit)
             with self._lock:
                 self._overviews[key] = census, answer
                 while len(self._overviews) > limits.OVERVIEWS_KEPT:
@@ -564,8 +564,8 @@ class Explorer:
 
     def _commits(self, *, limit: int, before: int | None, **where: Any) -> JsonObject:
         payload = past.commits(self.db, limit, before, where)
-        with self._scene(None) as seen:
-            return seen.answer(**payload)
+        with self._scene(None) as scene:
+            return scene.answer(**payload)
 
     def _diff(self, *, from_: str, **values: Any) -> JsonObject:
         allowance = current()

@@ -46,8 +46,8 @@ def propose(knowledge: Knowledge, op: str, values: Values) -> JsonObject:
         changes = _CHANGES[op](knowledge, reader, values)
     message = values["message"] or values.get("reason", "")
     outcome = submit(knowledge, changes, message=message, on_conflict="propose")
-    with scene(knowledge, None, timeout_s=10) as seen:
-        return seen.answer(
+    with scene(knowledge, None, timeout_s=10) as present:
+        return present.answer(
             commit=None,
             changed=False,
             proposal=outcome.proposal,

@@ -147,7 +147,7 @@ def _is_sure(hits: Sequence[Hit], lacks: Sequence[str]) -> bool:
     return lacks[0] == _ONE_WORD and score >= SURE_THRESHOLD and score - second >= SURE_MARGIN
 
 
-def _lack(hit: Hit, question: str, subject: set[str], asked: set[str]) -> str:
+def _lack(hit: Hit, question: str, subject: set[str], question_words: set[str]) -> str:
     """The reason why a note is not about the subject of a prompt; empty if it is."""
     node = hit.found
     if not isinstance(node, Node):
@@ -159,8 +159,8 @@ def _lack(hit: Hit, question: str, subject: set[str], asked: set[str]) -> str:
     if hit.score >= NAMED_THRESHOLD:
         return ""
     shared = shared_words(question, f"{node.name or ''} {text}")
-    if asked:
-        missing = asked - stems(f"{node.name or ''} {text}")
+    if question_words:
+        missing = question_words - stems(f"{node.name or ''} {text}")
         return f"has not all words of the question: {', '.join(sorted(missing))}" if missing else ""
     if len(subject) == 1:
         if shared and hit.score >= ONE_WORD_THRESHOLD:

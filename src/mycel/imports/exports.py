@@ -92,9 +92,9 @@ def _branch(mapping: Mapping[str, Any], current: object) -> list[Mapping[str, An
         ]
         current = leaves[-1] if leaves else None
     nodes: list[Mapping[str, Any]] = []
-    seen: set[object] = set()
-    while isinstance(current, str) and current not in seen:
-        seen.add(current)
+    visited: set[object] = set()
+    while isinstance(current, str) and current not in visited:
+        visited.add(current)
         node = mapping.get(current)
         if not isinstance(node, dict):
             break

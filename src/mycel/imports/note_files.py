@@ -175,7 +175,7 @@ def _type_of(matter: FrontMatter) -> str:
 
 
 def _links(text: str, path: str = "") -> Iterator[NoteLink]:
-    seen: set[NoteLink] = set()
+    links: set[NoteLink] = set()
     for line in text.splitlines():
         for match in _LINK.finditer(line):
             relation_match = _RELATION.match(line)
@@ -184,14 +184,14 @@ def _links(text: str, path: str = "") -> Iterator[NoteLink]:
                 "_".join(relation_match[1].split()).lower() if is_named and relation_match else ""
             )
             link = NoteLink(relation.replace("-", "_").strip("_") or LINKS_TO, match[1].strip())
-            if link.target and link not in seen and len(seen) < LINKS_MAX:
-                seen.add(link)
+            if link.target and link not in links and len(links) < LINKS_MAX:
+                links.add(link)
                 yield link
         for match in _MARKDOWN_LINK.finditer(line):
             target = _named_file(match[1] or match[2], path)
             link = NoteLink(LINKS_TO, target)
-            if target and link not in seen and len(seen) < LINKS_MAX:
-                seen.add(link)
+            if target and link not in links and len(links) < LINKS_MAX:
+                links.add(link)
                 yield link
 
 

@@ -89,7 +89,7 @@ def with_view(tool: Tool, call: ToolCall, answer: Answer) -> Answer:
     if not ids:
         return answer
     try:
-        drawn = call.state.explorers.of(call.state.db).view("links", {"ids": ids})
+        drawn = call.served.explorers.of(call.served.db).view("links", {"ids": ids})
     except MycelError:
         return answer  # The answer is valid without the view.
     loaded = _loaded(call, answer.data)
@@ -108,7 +108,7 @@ def with_view(tool: Tool, call: ToolCall, answer: Answer) -> Answer:
 
 def _loaded(call: ToolCall, data: JsonObject) -> set[str]:
     """The URIs of the active context that a call has used."""
-    context, contexts = call.state.knowledge.context, call.state.contexts
+    context, contexts = call.served.knowledge.context, call.served.contexts
     if contexts is not None:
         handle = data.get("context_id")
         if handle is None:
@@ -134,7 +134,7 @@ def _ids_in(value: Any) -> Iterator[str]:
 
 def _explore(call: ToolCall) -> Answer:
     name, values = call.arguments["view"], call.arguments.get("parameters", {})
-    payload = call.state.explorers.of(call.state.db).view(name, values)
+    payload = call.served.explorers.of(call.served.db).view(name, values)
     return Answer(f"The view {name}, for the page beside this chat.", payload)
 
 

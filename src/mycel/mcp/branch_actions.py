@@ -15,9 +15,9 @@ from mycel.model.names import count
 def list_branches(call: ToolCall) -> Answer:
     """All branches, and how each differs from main."""
     page = TextPage()
-    branches = list(call.state.db.branches)
+    branches = list(call.served.db.branches)
     for branch in branches:
-        mark = "* " if branch.name == call.state.db.branch else ""
+        mark = "* " if branch.name == call.served.db.branch else ""
         page.add(f"{mark}{branch.name} at {short(branch.commit)}: {_parting(branch)}")
     page.close("* is the branch of this call. Every tool takes `branch`.")
     return Answer(
@@ -27,20 +27,20 @@ def list_branches(call: ToolCall) -> Answer:
 
 def switch(call: ToolCall) -> Answer:
     """Choose the default branch of later calls."""
-    state, name = call.state, _name(call)
-    if state.contexts is not None:
+    served, name = call.served, _name(call)
+    if served.contexts is not None:
         raise ConstraintViolation(
             "Calls over HTTP are independent of each other: there is no branch to switch.",
             hint="Pass branch with each call, or connect to the address with ?branch=NAME.",
         )
-    with state.branches.using(name) as graph:
-        state.chosen.name = graph.branch
+    with served.branches.using(name) as graph:
+        served.chosen.name = graph.branch
     return Answer(f"Later calls use {name}.", {"branch": name})
 
 
 def create(call: ToolCall) -> Answer:
     """Copy the branch of the call to a new one."""
-    db = call.state.db
+    db = call.served.db
     branch = db.branches.create(_name(call))
     message = f"Created {branch.name} from {db.branch}, at {short(branch.commit)}."
     return Answer(
@@ -50,20 +50,20 @@ def create(call: ToolCall) -> Answer:
 
 def delete(call: ToolCall) -> Answer:
     """Delete a branch; if it has commits that main lacks, only with `force`."""
-    state, name = call.state, _name(call)
-    if name == state.db.branch:
+    served, name = call.served, _name(call)
+    if name == served.db.branch:
         raise DatabaseBusy(
             f"The branch {name!r} is the one of this call.",
             hint='Call it on another branch: pass branch: "main", or switch_branch first.',
         )
     try:
-        branch = state.branches.delete(name, unmerged=call.arguments.get("force", False))
+        branch = served.branches.delete(name, unmerged=call.arguments.get("force", False))
     except ConstraintViolation as error:
         if "ahead" in error.data:
             error.hint = "They would be lost. Ask the user; then pass force: true."
         raise
-    if state.chosen.name == name:
-        state.chosen.name = None
+    if served.chosen.name == name:
+        served.chosen.name = None
     return Answer(
         f"Deleted {name}, which was at {short(branch.commit)}.", _branch_fields(call, branch)
     )
@@ -90,4 +90,4 @@ def _parting(branch: Branch) -> str:
 def _branch_fields(call: ToolCall, branch: Branch) -> dict[str, Any]:
     payload = branch.to_dict()
     del payload["path"]  # The caller must not see folders of the server.
-    return payload | {"in_use": branch.name == call.state.db.branch}
+    return payload | {"in_use": branch.name == call.served.db.branch}

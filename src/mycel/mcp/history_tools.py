@@ -41,7 +41,7 @@ def history(call: ToolCall) -> Answer:
     """Run the action that the call names."""
     match call.arguments.get("action", "log"):
         case "diff":
-            db, arguments = call.state.db, call.arguments
+            db, arguments = call.served.db, call.arguments
             diff = db.history.diff(
                 _moment(call, "from"), _optional(arguments, "to"), paths=_paths(call)
             )
@@ -49,7 +49,7 @@ def history(call: ToolCall) -> Answer:
         case "tags":
             return _tags(call)
         case "tag":
-            commit = call.state.db.history.tag(
+            commit = call.served.db.history.tag(
                 call.arguments.get("name", ""),
                 _optional(call.arguments, "to"),
                 message=call.message,
@@ -78,7 +78,7 @@ def history(call: ToolCall) -> Answer:
 
 
 def _log(call: ToolCall) -> Answer:
-    arguments, db = call.arguments, call.state.db
+    arguments, db = call.arguments, call.served.db
     limit = arguments.get("limit", LOG_LIMIT)
     paths = _paths(call)
     if len(paths) > 1:
@@ -112,14 +112,14 @@ def _log(call: ToolCall) -> Answer:
 
 
 def _tags(call: ToolCall) -> Answer:
-    tags = call.state.db.history.tags()
+    tags = call.served.db.history.tags()
     page = TextPage()
     page.add_all(f"{name} {short(commit)}" for name, commit in tags.items())
     return Answer(str(page) if tags else "There are no tags.", data_within({"tags": tags}))
 
 
 def _lead_back(call: ToolCall, action: str) -> Answer:
-    db, dry_run = call.state.db, call.arguments.get("dry_run", False)
+    db, dry_run = call.served.db, call.arguments.get("dry_run", False)
     to = _moment(call, "to")
     if action == "revert":
         rollback = db.history.revert(to, dry_run=dry_run, message=call.message)
@@ -149,7 +149,7 @@ def _diff(diff: Diff, title: str = "", more: dict[str, Any] | None = None) -> An
 
 def _paths(call: ToolCall) -> list[str]:
     """The paths of a call; a bare path is a concept of the workspace."""
-    knowledge = call.state.knowledge
+    knowledge = call.served.knowledge
     return [
         argument if argument.startswith(("C:", "P:", "kip:")) else knowledge.uri(argument).text
         for argument in call.arguments.get("paths", ())

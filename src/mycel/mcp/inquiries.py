@@ -156,7 +156,7 @@ def settle(call: ToolCall, responses: InquiryResponses) -> Answer:
     person is next.
     """
     merge_id, _ = asked_about(responses)
-    merge = next((merge for merge in call.state.db.merges if merge.id == merge_id), None)
+    merge = next((merge for merge in call.served.db.merges if merge.id == merge_id), None)
     if merge is None:
         raise NotFound(
             f"No merge {shorten(merge_id)!r} is open.",

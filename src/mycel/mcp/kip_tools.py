@@ -55,15 +55,15 @@ With dry_run: true, a command only reports its effects."""
 def execute(call: ToolCall) -> Answer:
     """Run commands that may write."""
     request, rows = _request(call)
-    response = call.state.db.request(request, readonly=call.state.readonly)
+    response = call.served.db.request(request, readonly=call.served.readonly)
     return kip_responses.answer(request, response, rows=rows)
 
 
 def execute_readonly(call: ToolCall) -> Answer:
     """Run commands that only read."""
     request, rows = _request(call)
-    response = call.state.db.request(request, readonly=True)
-    response = hints.for_refused_writes(response, readonly=call.state.readonly)
+    response = call.served.db.request(request, readonly=True)
+    response = hints.for_refused_writes(response, readonly=call.served.readonly)
     return kip_responses.answer(request, response, rows=rows)
 
 

@@ -28,13 +28,13 @@ def add(
 
 def unlinked(call: ToolCall) -> Answer:
     """Nodes that mention other nodes to which they have no relation."""
-    mentions = call.state.knowledge.unlinked_mentions(limit=DETAILED)
+    mentions = call.served.knowledge.unlinked_mentions(limit=DETAILED)
     page = TextPage()
     for uri, other in mentions:
         page.add(f"{uri} mentions {other}")
     if not mentions:
         page.close("No text is known to mention a node that it has no relation to.")
-    elif not call.state.readonly:
+    elif not call.served.readonly:
         page.close(
             "Where the text says how they are related, write a relation with remember_knowledge."
         )

@@ -37,7 +37,7 @@ def merge(call: ToolCall) -> Answer:
         raise InvalidSyntax(
             "A merge needs the name of the branch to take from.", hint='Pass name: "draft".'
         )
-    outcome = call.state.db.merge(
+    outcome = call.served.db.merge(
         source,
         policy=call.arguments.get("policy"),
         dry_run=call.arguments.get("dry_run", False),
@@ -48,7 +48,7 @@ def merge(call: ToolCall) -> Answer:
 
 def resolve(call: ToolCall) -> Answer:
     """Decide conflicts of an open merge, or show them; commit when none is left."""
-    db, merge_id = call.state.db, call.arguments.get("merge_id")
+    db, merge_id = call.served.db, call.arguments.get("merge_id")
     if call.arguments.get("abort"):
         return answer(call, db.merges.abort(merge_id))
     resolutions = call.arguments.get("resolutions")
@@ -69,7 +69,7 @@ def resolve(call: ToolCall) -> Answer:
 
 def settled(call: ToolCall, resolutions: list[dict[str, Any]], merge_id: str | None) -> Merge:
     """Apply decisions to a merge; commit it if no conflict is left."""
-    db = call.state.db
+    db = call.served.db
     outcome = db.merges.resolve(resolutions, merge=merge_id)
     if outcome.unresolved:
         return outcome
@@ -94,7 +94,7 @@ def undecided(call: ToolCall, outcome: Merge) -> Undecided | None:
         if "predicate" in conflict.identity:
             place = (PROPOSITION_TYPE, str(conflict.identity["predicate"]))
         if place not in policies:
-            definition = call.state.db.get_concept(*place)
+            definition = call.served.db.get_concept(*place)
             policies[place] = {} if definition is None else merge_policies(definition.attributes)
         if policies[place].get(conflict.path[0]) == "ask":
             personal.add(conflict.id)
@@ -139,7 +139,7 @@ def _show(call: ToolCall, page: TextPage, outcome: Merge, data: dict[str, Any]) 
         page.close(f"{len(left) - start - number} more: cursor {data['next_cursor']}.")
     data["conflicts"] = [conflict.to_dict() for conflict in left[start : start + number]]
     if outcome.is_open:
-        branch = "" if call.state.db.branch == "main" else f', branch: "{call.state.db.branch}"'
+        branch = "" if call.served.db.branch == "main" else f', branch: "{call.served.db.branch}"'
         page.close(
             f'Decide with resolve_conflicts: merge_id: "{outcome.id}"{branch}, resolutions:'
             ' [{"conflict": "…", "choice": "ours" | "theirs" | "base" | "value" | "lines",'

@@ -31,10 +31,10 @@ def submit_changes(call: ToolCall) -> Answer:
     options: dict[str, Any] = {"base": arguments.get("from"), "message": call.message}
     workspace, policy = arguments.get("name"), arguments.get("policy")
     if not workspace:
-        outcome = submit(call.state.knowledge, changes, on_conflict=policy or "fail", **options)
+        outcome = submit(call.served.knowledge, changes, on_conflict=policy or "fail", **options)
         return _submission(outcome)
-    elsewhere = call.state.knowledge.elsewhere
-    if elsewhere is None or call.state.readonly:
+    elsewhere = call.served.knowledge.elsewhere
+    if elsewhere is None or call.served.readonly:
         raise AccessDenied(
             "This server submits to no other workspace.",
             hint="Leave the name out, to submit to this one.",
@@ -47,7 +47,7 @@ def submit_changes(call: ToolCall) -> Answer:
 
 def show_proposals(call: ToolCall) -> Answer:
     """The open proposals, or one of them with its changes."""
-    db, name = call.state.db, call.arguments.get("name")
+    db, name = call.served.db, call.arguments.get("name")
     page = TextPage()
     if not name:
         proposals = db.proposals.list()
@@ -86,7 +86,7 @@ def review_proposal(call: ToolCall, decision: str) -> Answer:
             f"{decision} needs the name of a proposal.",
             hint='Action proposals lists them; pass name: "4f0e12ab34cd", for example.',
         )
-    outcome = review(call.state.knowledge, name, decision, text=call.message, message=call.message)
+    outcome = review(call.served.knowledge, name, decision, text=call.message, message=call.message)
     if isinstance(outcome, Proposal):
         return Answer(
             f"{outcome.id} is {outcome.status}.", data_within(outcome.to_dict(edits=False))

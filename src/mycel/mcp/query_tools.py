@@ -9,7 +9,7 @@ import orjson
 
 from mycel.errors import ConstraintViolation
 from mycel.mcp.results import DATA_TOKENS_MAX, Answer, estimate
-from mycel.mcp.tool_context import ServerState, ToolCall
+from mycel.mcp.tool_context import ServedGraph, ToolCall
 from mycel.model.names import count
 from mycel.model.values import JsonObject
 from mycel.queries.declaration import NamedQuery
@@ -28,14 +28,14 @@ TOOLS_MAX: Final = 20
 RUN: Final = "run_query"
 
 
-def offered_queries(state: ServerState, offer: QueryOffer, names: set[str]) -> list[NamedQuery]:
+def offered_queries(served: ServedGraph, offer: QueryOffer, names: set[str]) -> list[NamedQuery]:
     """The queries that are tools of their own, by name; `names` are the names of other tools."""
-    return [query for query in _allowed(state) if _is_offered(query, offer, names)][:TOOLS_MAX]
+    return [query for query in _allowed(served) if _is_offered(query, offer, names)][:TOOLS_MAX]
 
 
-def _allowed(state: ServerState) -> Iterator[NamedQuery]:
-    for query in state.db.queries:
-        if not (state.readonly and query_facts(query).writes):
+def _allowed(served: ServedGraph) -> Iterator[NamedQuery]:
+    for query in served.db.queries:
+        if not (served.readonly and query_facts(query).writes):
             yield query
 
 
@@ -89,7 +89,7 @@ def run_named(call: ToolCall) -> Answer:
 
 def query_list(call: ToolCall) -> Answer:
     """All queries, each on a line with its parameters."""
-    lines = [_line(query) for query in _allowed(call.state)]
+    lines = [_line(query) for query in _allowed(call.served)]
     return Answer("\n".join(lines) or "The graph has no named queries.")
 
 
@@ -102,7 +102,7 @@ def _line(query: NamedQuery) -> str:
 
 def run_query(call: ToolCall, name: str, parameters: dict[str, Any]) -> Answer:
     """Run a query. Rows beyond the size of an answer are left out, and the text says so."""
-    result = call.state.db.queries.run(name, parameters, readonly=call.state.readonly)
+    result = call.served.db.queries.run(name, parameters, readonly=call.served.readonly)
     wire = result_wire(result)
     text = orjson.dumps(wire, option=orjson.OPT_NON_STR_KEYS).decode()
     rows = wire.get("rows")

@@ -62,7 +62,7 @@ def get(call: ToolCall) -> Answer:
             except TypeMismatch as error:  # Computed once for all nodes.
                 raise _unknown_relation(call, error) from None
             except MycelError as error:
-                failures[uri] = hints.in_tools(error, readonly=call.state.readonly)
+                failures[uri] = hints.in_tools(error, readonly=call.served.readonly)
                 continue
             if not is_added:
                 rest = uris[at:]
@@ -71,7 +71,7 @@ def get(call: ToolCall) -> Answer:
                 page.close(f"{len(rest)} more do not fit: {left}")
                 break
     _add_distant(call, failures, page, payload)
-    if not call.state.readonly and any("conflicts" in node for node in payload["nodes"]):
+    if not call.served.readonly and any("conflicts" in node for node in payload["nodes"]):
         page.close("Decide the conflicts of merges with resolve_conflicts.")
     return answer_about(len(uris), failures, page, payload)
 
@@ -172,7 +172,7 @@ def _target(knowledge: Knowledge, uri: str, *, read_file: bool) -> _Target:
 
 def _unknown_relation(call: ToolCall, error: TypeMismatch) -> TypeMismatch:
     names = call.arguments.get("relation_types", [])
-    return hints.undefined(call.state.db, error, "relation type", names)
+    return hints.undefined(call.served.db, error, "relation type", names)
 
 
 def _about(node: Node | None, uri: str, detailed: bool) -> str:
@@ -326,7 +326,7 @@ def context(call: ToolCall) -> Answer:
                 try:
                     (_load if action == "add" else _unload)(knowledge, uri, changed)
                 except MycelError as error:
-                    failures[uri] = hints.in_tools(error, readonly=call.state.readonly)
+                    failures[uri] = hints.in_tools(error, readonly=call.served.readonly)
         case "clear":
             changed["removed"] = [
                 loaded_node.uri for loaded_node in knowledge.context.show().loaded
@@ -433,13 +433,13 @@ def describe(call: ToolCall) -> Answer:
 
 
 def _overview(call: ToolCall) -> Answer:
-    state = call.state
-    primer = state.db.execute("DESCRIBE PRIMER").value
+    served = call.served
+    primer = served.db.execute("DESCRIBE PRIMER").value
     counts = primer["nexus"]
     page = TextPage()
-    page.add(f"Workspace {state.knowledge.workspace}: concept://{state.knowledge.workspace}/…")
-    if state.knowledge.root is not None:
-        page.add(f"Files below {state.knowledge.root}: file://{state.knowledge.workspace}/…")
+    page.add(f"Workspace {served.knowledge.workspace}: concept://{served.knowledge.workspace}/…")
+    if served.knowledge.root is not None:
+        page.add(f"Files below {served.knowledge.root}: file://{served.knowledge.workspace}/…")
     maintenance = primer["maintenance"]
     archived = f" ({maintenance['archived']} archived)" if maintenance["archived"] else ""
     page.add(
@@ -447,7 +447,7 @@ def _overview(call: ToolCall) -> Answer:
         f" {counts['concept_types']} types, {counts['proposition_types']} relation types."
     )
     types = primer.get("concept_types", ())
-    required = type_text.required_properties(state.db, [type_name["name"] for type_name in types])
+    required = type_text.required_properties(served.db, [type_name["name"] for type_name in types])
     for title, key in (("Types", "concept_types"), ("Relation types", "proposition_types")):
         page.add(f"{title} in use:")
         for row in primer.get(key, ()):
@@ -473,23 +473,23 @@ def _overview(call: ToolCall) -> Answer:
     page.add("Topics types and relation_types list all of them, unused ones too.")
     if call.is_detailed:
         page.add(node_text.value(primer, is_whole=True))
-    broken = len(state.knowledge.broken_links(limit=100))
+    broken = len(served.knowledge.broken_links(limit=100))
     if broken:
         number = "100 or more" if broken == 100 else str(broken)
         page.close(f"{number} relations to missing concepts: topic broken_links.")
-    if contested := sum(len(merge.unresolved) for merge in state.db.merges):
+    if contested := sum(len(merge.unresolved) for merge in served.db.merges):
         page.close(f"{count(contested, 'conflict')} of merges to decide: resolve_conflicts.")
     if waiting := maintenance["tasks_waiting"]:
         cycle = maintenance["last_cycle"] or "never"
         number = count(waiting, "task")
         page.close(f"{number} of upkeep to decide, last cycle {cycle}: tend_memory.")
-    if state.readonly:
+    if served.readonly:
         page.close("This server is read-only.")
-    return Answer(str(page), {"workspace": state.knowledge.workspace, **counts})
+    return Answer(str(page), {"workspace": served.knowledge.workspace, **counts})
 
 
 def _broken_links(call: ToolCall) -> Answer:
-    links = call.state.knowledge.broken_links(
+    links = call.served.knowledge.broken_links(
         limit=NAMES_PAGE // 2, cursor=call.arguments.get("cursor"), look=True
     )
     page = TextPage()
@@ -501,7 +501,7 @@ def _broken_links(call: ToolCall) -> Answer:
     _add_cursor(links.next_cursor, page, data)
     if not links.items:
         page.close("No relation has a missing end, or leads to a file that is gone.")
-    elif data["missing"] and not call.state.readonly:
+    elif data["missing"] and not call.served.readonly:
         page.close("remember_knowledge adds a missing concept; its relations stay.")
     return Answer(str(page), data_within(data))
 
@@ -509,11 +509,11 @@ def _broken_links(call: ToolCall) -> Answer:
 def _names(call: ToolCall, kind: str) -> Answer:
     cursor = call.arguments.get("cursor")
     command = f"DESCRIBE {kind} TYPES LIMIT {NAMES_PAGE}" + (" CURSOR :cursor" if cursor else "")
-    result = call.state.db.execute(command, {"cursor": cursor} if cursor else {})
+    result = call.served.db.execute(command, {"cursor": cursor} if cursor else {})
     data: JsonObject = {"names": result.value}
     page = TextPage()
     types = result.value if kind == "CONCEPT" else ()
-    required = type_text.required_properties(call.state.db, types)
+    required = type_text.required_properties(call.served.db, types)
     page.add(", ".join(type_text.name_with_required(name, required) for name in result.value))
     _add_cursor(result.next_cursor, page, data)
     return Answer(str(page), data_within(data))
@@ -530,10 +530,10 @@ def _definition(call: ToolCall, kind: str) -> Answer:
     if name is None:
         return _names(call, kind)
     try:
-        payload = call.state.db.execute(f"DESCRIBE {kind} TYPE :name", {"name": name}).value
+        payload = call.served.db.execute(f"DESCRIBE {kind} TYPE :name", {"name": name}).value
     except NotFound as error:
         noun: hints.Names = "type" if kind == "CONCEPT" else "relation type"
-        raise hints.undefined(call.state.db, error, noun, [name]) from None
+        raise hints.undefined(call.served.db, error, noun, [name]) from None
     if "attributes_seen" in payload:
         payload["attributes_seen"] = [
             attribute for attribute in payload["attributes_seen"] if attribute["key"] != STAMP

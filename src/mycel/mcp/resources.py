@@ -12,7 +12,7 @@ from mycel.errors import ConstraintViolation
 from mycel.knowledge.node_values import Node
 from mycel.knowledge.vocabulary import SECTION, SYMBOL
 from mycel.mcp import node_text
-from mycel.mcp.tool_context import ServerState
+from mycel.mcp.tool_context import ServedGraph
 from mycel.model.values import JsonObject
 
 PAGE: Final = 100
@@ -38,10 +38,10 @@ TEMPLATES: Final[list[JsonObject]] = [
 ]
 
 
-def list_concepts(state: ServerState, cursor: str | None) -> JsonObject:
+def list_concepts(served: ServedGraph, cursor: str | None) -> JsonObject:
     """A page of the concepts of the workspace, and the cursor of the next."""
     number, inner = _read_cursor(cursor)
-    page = state.knowledge.concepts(without=UNLISTED, limit=PAGE, cursor=inner)
+    page = served.knowledge.concepts(without=UNLISTED, limit=PAGE, cursor=inner)
     payload: JsonObject = {
         "resources": [
             {"uri": node.uri, "name": _called(node), "mimeType": "text/markdown"} for node in page
@@ -67,23 +67,23 @@ def _read_cursor(cursor: str | None) -> tuple[int, str | None]:
     return int(number), inner
 
 
-def read(state: ServerState, uri: str) -> JsonObject:
+def read(served: ServedGraph, uri: str) -> JsonObject:
     """The content of a file, or a node with its relations, by URI.
 
     Raises:
         NotFound: there is no such file or node.
         ConstraintViolation, InvalidId: the URI leads out of the workspace.
     """
-    if state.knowledge.uri(uri).is_file:
-        file = state.knowledge.read_resource(uri)
+    if served.knowledge.uri(uri).is_file:
+        file = served.knowledge.read_resource(uri)
         payload: dict[str, Any] = {"uri": uri, "mimeType": file.mime_type}
         payload |= {"blob": file.base64} if file.text is None else {"text": file.text}
         return {"contents": [payload]}
-    return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": _page(state, uri)}]}
+    return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": _page(served, uri)}]}
 
 
-def _page(state: ServerState, uri: str) -> str:
-    with state.knowledge.moment() as knowledge:
+def _page(served: ServedGraph, uri: str) -> str:
+    with served.knowledge.moment() as knowledge:
         node = knowledge.get(uri)
         links = knowledge.relations(node.uri, limit=RELATIONS_SHOWN)
     lines = [f"# {node.name or node.uri}", "", f"{node.uri} ({node.type})", ""]

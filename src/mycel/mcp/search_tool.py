@@ -46,7 +46,7 @@ def search(call: ToolCall) -> Answer:
         return _recall(call) if "context_tokens" in arguments else _search(call)
     except TypeMismatch as error:
         noun: hints.Names = "relation type" if arguments.get("element") == "relation" else "type"
-        raise hints.undefined(call.state.db, error, noun, arguments.get("type", ())) from None
+        raise hints.undefined(call.served.db, error, noun, arguments.get("type", ())) from None
 
 
 def _search(call: ToolCall) -> Answer:
@@ -97,7 +97,7 @@ def _hits(
     """The hits of a page, after the notes and the code of earlier pages."""
     arguments, filters = call.arguments, _filters(call)
     search = partial(
-        call.state.knowledge.search,
+        call.served.knowledge.search,
         arguments["query"],
         element=arguments.get("element", "node"),
         type=arguments.get("type"),
@@ -157,7 +157,7 @@ def _recall(call: ToolCall) -> Answer:
             hint="Leave out element and cursor, or context_tokens.",
         )
     warnings: list[str] = []
-    recalled = call.state.knowledge.recall(
+    recalled = call.served.knowledge.recall(
         arguments["query"],
         type=arguments.get("type"),
         limit=arguments.get("limit", RECALL_HITS),
@@ -282,7 +282,7 @@ def _close_others(call: ToolCall, page: TextPage, hits: Sequence[Hit], limit: in
     names = [
         name
         for type_name in ([types] if isinstance(types, str) else types)
-        for name in call.state.db.execute(query, {"type": type_name, "limit": limit}).value
+        for name in call.served.db.execute(query, {"type": type_name, "limit": limit}).value
     ]
     if others := [name for name in dict.fromkeys(names) if name not in uris]:
         listing = ", ".join(shorten(name) for name in others[: limit - len(hits)])
@@ -312,11 +312,11 @@ def _nothing_found(call: ToolCall, words: str) -> str:
     keep = " If you learn it elsewhere, remember_knowledge keeps it for the next time."
     return (
         f"{subject} fits {shorten(repr(words))}. Try fewer or other words, or describe_graph."
-        f"{'' if call.state.readonly else keep}"
+        f"{'' if call.served.readonly else keep}"
     )
 
 
 def close_conflicts(call: ToolCall, page: TextPage, elements: Iterable[Node | Relation]) -> None:
     """If a hit is in conflict, say which tool decides it."""
-    if not call.state.readonly and any(element.conflicts for element in elements):
+    if not call.served.readonly and any(element.conflicts for element in elements):
         page.close("Decide the conflicts of merges with resolve_conflicts.")

@@ -43,7 +43,7 @@ from mycel.mcp import app_view, arguments, hints, inquiries, prompts, query_tool
 from mycel.mcp.messages import worded
 from mycel.mcp.query_tools import QueryOffer
 from mycel.mcp.results import COMPLETE, Answer, failure
-from mycel.mcp.tool_context import OpenWorkspaces, ProgressReport, ServerState, ToolCall
+from mycel.mcp.tool_context import OpenWorkspaces, ProgressReport, ServedGraph, ToolCall
 from mycel.mcp.tool_list import HISTORY, Tool, offered
 from mycel.model.client_names import client_name, working_for
 from mycel.model.names import shorten
@@ -105,7 +105,7 @@ def build_server(
     """
     branches = OpenBranches(db) if branches is None else branches
     explorers = OpenExplorers(knowledge.workspace, readonly=True, timeout_s=EXPLORING_S)
-    state = ServerState(
+    served = ServedGraph(
         db,
         knowledge,
         branches,
@@ -115,7 +115,7 @@ def build_server(
         sampling,
         open_workspaces=open_workspaces,
     )
-    return _Service(state, runner, queries, only_queries=only_queries).server()
+    return _Service(served, runner, queries, only_queries=only_queries).server()
 
 
 class _StoppedError(Exception):
@@ -137,9 +137,9 @@ async def _no_work(_server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
     yield {}
 
 
-def _entries(state: ServerState) -> int:
+def _entries(served: ServedGraph) -> int:
     """The entries of the journal."""
-    with state.db.reading() as reader:
+    with served.db.reading() as reader:
         return reader.head().seq
 
 
@@ -148,17 +148,17 @@ class _Service:
 
     def __init__(
         self,
-        state: ServerState,
+        served: ServedGraph,
         runner: Runner | None,
         queries: QueryOffer,
         *,
         only_queries: bool,
     ) -> None:
-        self._state: Final = state
+        self._served: Final = served
         self._runner: Final = runner
         self._queries: Final = queries
         self._only_queries: Final = only_queries
-        self._by_handle: Final = state.contexts is not None
+        self._by_handle: Final = served.contexts is not None
         self._tools: Final = {tool.name: tool for tool in self._offered()}
         self._schemas: Final = {
             tool.name: tool.schema(by_handle=self._by_handle)
@@ -171,10 +171,10 @@ class _Service:
         self._listing: _Listing | None = None
 
     def _offered(self) -> tuple[Tool, ...]:
-        state = self._state
+        served = self._served
         if self._only_queries:
             return ()
-        return offered(readonly=state.readonly, has_files=state.knowledge.root is not None)
+        return offered(readonly=served.readonly, has_files=served.knowledge.root is not None)
 
     def server(self) -> Server[Any]:
         # Imported late: the package root imports everything.
@@ -190,9 +190,9 @@ class _Service:
             version=__version__,
             title=TITLE,
             instructions=prompts.instructions(
-                self._state.knowledge.workspace,
-                readonly=self._state.readonly,
-                several=self._state.open_workspaces is not None,
+                self._served.knowledge.workspace,
+                readonly=self._served.readonly,
+                several=self._served.open_workspaces is not None,
             ),
             cache_hints={
                 # The list depends on the client.
@@ -230,9 +230,9 @@ class _Service:
         self._listing = _Listing(context.session, queries, entries)
         return COMPLETE | {"tools": [*tools, *queries]}
 
-    def _queries_now(self, state: ServerState) -> tuple[int, list[JsonObject]]:
+    def _queries_now(self, served: ServedGraph) -> tuple[int, list[JsonObject]]:
         """The number of journal entries, and the queries that are tools then or a little later."""
-        return _entries(state), self._query_tools(state)
+        return _entries(served), self._query_tools(served)
 
     @asynccontextmanager
     async def _watching(self, _server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
@@ -249,9 +249,9 @@ class _Service:
             if listing is None:
                 continue
             try:
-                if await anyio.to_thread.run_sync(_entries, self._state) == listing.entries:
+                if await anyio.to_thread.run_sync(_entries, self._served) == listing.entries:
                     continue
-                entries, queries = await anyio.to_thread.run_sync(self._queries_now, self._state)
+                entries, queries = await anyio.to_thread.run_sync(self._queries_now, self._served)
             except MycelError:
                 continue  # The graph is busy or gone; calls will report it.
             self._listing = listing._replace(queries=queries, entries=entries)
@@ -259,16 +259,16 @@ class _Service:
                 await self._bus.publish(ToolsListChanged())
                 await listing.session.send_tool_list_changed()
 
-    def _query_tools(self, state: ServerState) -> list[JsonObject]:
+    def _query_tools(self, served: ServedGraph) -> list[JsonObject]:
         """The tools of named queries, ordered by name, and `run_query`."""
         if self._queries == "none" and not self._only_queries:
             return []
-        own = query_tools.offered_queries(state, self._queries, {*self._tools})
+        own = query_tools.offered_queries(served, self._queries, {*self._tools})
         rest = self._only_queries or any(
-            query.name not in self._tools for query in state.db.queries
+            query.name not in self._tools for query in served.db.queries
         )
-        run = [query_tools.run_tool(readonly=state.readonly)] if rest else []
-        catalog = state.db.schema.catalog
+        run = [query_tools.run_tool(readonly=served.readonly)] if rest else []
+        catalog = served.db.schema.catalog
         return [*(query_tools.query_tool(query, catalog) for query in own), *run]
 
     def _run_query(self, name: str, values: dict[str, Any], branch: str | None) -> Answer | None:
@@ -276,16 +276,16 @@ class _Service:
         try:
             # The query itself may have a parameter of this name.
             chosen = values.pop("branch", branch) if name == query_tools.RUN else branch
-            with self._on_branch(chosen) as state:
-                call = ToolCall(state, values)
+            with self._on_branch(chosen) as served:
+                call = ToolCall(served, values)
                 if name == query_tools.RUN:
                     return query_tools.run_named(call)
-                own = query_tools.offered_queries(state, self._queries, {*self._tools})
+                own = query_tools.offered_queries(served, self._queries, {*self._tools})
                 if name not in {query.name for query in own}:
                     return None
                 return query_tools.run_query(call, name, values)
         except MycelError as error:
-            return failure(hints.in_tools(error, readonly=self._state.readonly))
+            return failure(hints.in_tools(error, readonly=self._served.readonly))
         except Exception:  # noqa: BLE001 - The edge, as below.
             _log.exception("The query %s failed unexpectedly.", name)
             return failure(InternalError("The query failed inside the engine."))
@@ -334,12 +334,12 @@ class _Service:
             checked = arguments.check(tool.name, self._schemas[tool.name], values)
             if "workspaces" in checked and tool.run_over_several is not None:
                 work = tool.run_over_several
-            with self._on_branch(checked.pop("branch", branch)) as state:
-                call = ToolCall(state, checked, *report)
+            with self._on_branch(checked.pop("branch", branch)) as served:
+                call = ToolCall(served, checked, *report)
                 answer = work(call)
                 return app_view.with_view(tool, call, answer) if shows_app else answer
         except MycelError as error:
-            return failure(hints.in_tools(error, readonly=self._state.readonly))
+            return failure(hints.in_tools(error, readonly=self._served.readonly))
         except _StoppedError:
             return failure(InternalError("The call was stopped.", hint="Call it again."))
         except Exception:  # noqa: BLE001 - The edge: the model gets an answer, the log the reason.
@@ -391,7 +391,7 @@ class _Service:
             return inquiries.Offer(model=False, person=False)
         forms = offered.elicitation
         return inquiries.Offer(
-            model=self._state.sampling and offered.sampling is not None,
+            model=self._served.sampling and offered.sampling is not None,
             # Older clients name no kind; they mean a form.
             person=forms is not None and (forms.form is not None or forms.url is None),
         )
@@ -403,24 +403,24 @@ class _Service:
         if context.request is not None:
             branch: str | None = context.request.query_params.get("branch")
             return branch
-        return self._state.chosen.name
+        return self._served.chosen.name
 
     @contextmanager
-    def _on_branch(self, name: str | None) -> Iterator[ServerState]:
-        """The state of the server on a branch, after a check that its file is still in place."""
-        with self._state.branches.using(name) as db:
+    def _on_branch(self, name: str | None) -> Iterator[ServedGraph]:
+        """The served graph on a branch, after a check that its file is still in place."""
+        with self._served.branches.using(name) as db:
             db.check_in_place()
-            if db is self._state.db:
-                yield self._state
+            if db is self._served.db:
+                yield self._served
                 return
-            own = self._state.knowledge
+            own = self._served.knowledge
             context = self._branch_contexts.setdefault(
                 db.branch, ActiveContext(own.context.size_max)
             )
             while len(self._branch_contexts) > BRANCH_CONTEXTS_MAX:
                 del self._branch_contexts[next(iter(self._branch_contexts))]
             knowledge = own.of(db, context)
-            yield replace(self._state, db=db, knowledge=knowledge)
+            yield replace(self._served, db=db, knowledge=knowledge)
 
     def _unknown(self, name: str) -> MCPError:
         if self._only_queries:
@@ -428,7 +428,7 @@ class _Service:
             return MCPError(types.INVALID_PARAMS, f"{message} {query_tools.RUN} lists them.")
         names = list(self._tools)
         if name in {tool.name for tool in offered(readonly=False)}:
-            why = f"is read-only, and {name} writes" if self._state.readonly else "shows no files"
+            why = f"is read-only, and {name} writes" if self._served.readonly else "shows no files"
             message = f"This server {why}."
         else:
             close = did_you_mean(shorten(name), names)
@@ -441,14 +441,14 @@ class _Service:
         if self._only_queries:
             return COMPLETE | {"resources": []}
         payload = await self._asked(
-            context, lambda state: resources.list_concepts(state, params.cursor)
+            context, lambda served: resources.list_concepts(served, params.cursor)
         )
         if params.cursor is None and _shows_app(context):
             payload["resources"].insert(0, app_view.resource())
         return COMPLETE | payload
 
     async def _list_templates(self, _context: Context, _params: Paging) -> JsonObject:
-        has_files = self._state.knowledge.root is not None
+        has_files = self._served.knowledge.root is not None
         return COMPLETE | {"resourceTemplates": resources.TEMPLATES[: 2 if has_files else 1]}
 
     async def _read_resource(
@@ -459,8 +459,8 @@ class _Service:
             raise _protocol_error(NotFound("This server only answers named queries."))
         return COMPLETE | await self._asked(
             context,
-            lambda state: (
-                app_view.content() if uri == app_view.RESOURCE else resources.read(state, uri)
+            lambda served: (
+                app_view.content() if uri == app_view.RESOURCE else resources.read(served, uri)
             ),
         )
 
@@ -473,7 +473,7 @@ class _Service:
         self, _context: Context, params: types.GetPromptRequestParams
     ) -> JsonObject:
         try:
-            elsewhere = self._state.knowledge.elsewhere
+            elsewhere = self._served.knowledge.elsewhere
             workspaces = () if elsewhere is None else elsewhere.workspaces()
             prompt = prompts.prompt_named(params.name)
             return COMPLETE | prompt.message(params.arguments, workspaces)
@@ -493,18 +493,18 @@ class _Service:
         # A cancelled call waits for its thread, so that its writes finish.
         return await anyio.to_thread.run_sync(self._leftovers.after, work, limiter=self._limiter)
 
-    async def _asked(self, context: Context, work: Callable[[ServerState], T]) -> T:
+    async def _asked(self, context: Context, work: Callable[[ServedGraph], T]) -> T:
         """Run a request other than a tool call; its errors are errors of the protocol."""
         branch = self._chosen_branch(context)
 
         def run() -> T:
-            with self._on_branch(branch) as state:
-                return work(state)
+            with self._on_branch(branch) as served:
+                return work(served)
 
         try:
             return await self._in_thread(context, run)
         except MycelError as error:
-            tools = hints.in_tools(error, readonly=self._state.readonly)
+            tools = hints.in_tools(error, readonly=self._served.readonly)
             raise _protocol_error(tools) from None
 
 

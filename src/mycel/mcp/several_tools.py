@@ -129,7 +129,7 @@ def _opened(call: ToolCall, allowed: Sequence[str]) -> AbstractContextManager[Se
     Raises:
         ConstraintViolation: the server offers no others, or an argument is for one workspace alone.
     """
-    if call.state.open_workspaces is None:
+    if call.served.open_workspaces is None:
         raise ConstraintViolation(
             "This server has one workspace.",
             hint="Leave workspaces out; `mycel mcp` on the machine of a user has all of theirs.",
@@ -141,4 +141,4 @@ def _opened(call: ToolCall, allowed: Sequence[str]) -> AbstractContextManager[Se
             hint="Leave one of the two out.",
         )
     names = [name.strip() for name in call.arguments["workspaces"].split(",") if name.strip()]
-    return call.state.open_workspaces([] if ALL in names else names)
+    return call.served.open_workspaces([] if ALL in names else names)

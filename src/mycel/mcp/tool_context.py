@@ -35,7 +35,7 @@ class ChosenBranch:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerState:
+class ServedGraph:
     """A graph, the knowledge in it, its other branches, and the active contexts."""
 
     db: Graph
@@ -54,9 +54,9 @@ class ServerState:
 
 
 class ToolCall(NamedTuple):
-    """One call of a tool: its server, arguments, and progress report."""
+    """One call of a tool: the served graph, arguments, and progress report."""
 
-    state: ServerState
+    served: ServedGraph
     arguments: JsonObject
     report: ProgressReport = lambda _done, _total, _words: None
 
@@ -72,18 +72,18 @@ class ToolCall(NamedTuple):
     def knowledge(self) -> Knowledge:
         """The knowledge, with the context of the call."""
         handle = self.arguments.get("context_id")
-        if self.state.contexts is None or handle is None:
-            return self.state.knowledge
-        return self.state.knowledge.with_context(self.state.contexts.get(handle))
+        if self.served.contexts is None or handle is None:
+            return self.served.knowledge
+        return self.served.knowledge.with_context(self.served.contexts.get(handle))
 
     def with_context(self) -> tuple[Knowledge, JsonObject]:
         """The knowledge with the context of the call or a new context, and the handle to return."""
-        contexts, handle = self.state.contexts, self.arguments.get("context_id")
+        contexts, handle = self.served.contexts, self.arguments.get("context_id")
         if contexts is None:
-            return self.state.knowledge, {}
+            return self.served.knowledge, {}
         handle = contexts.mint() if handle is None else handle
         payload: JsonObject = {"context_id": handle} if handle else {}
-        return self.state.knowledge.with_context(contexts.get(handle)), payload
+        return self.served.knowledge.with_context(contexts.get(handle)), payload
 
     def uris(self) -> list[str]:
         """The URIs of the call, each once."""

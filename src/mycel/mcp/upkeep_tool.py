@@ -49,7 +49,7 @@ A cycle: tend_memory {"cycle": true, "dry_run": true}; its questions: tend_memor
 
 def tend(call: ToolCall) -> Answer:
     """Run a cycle and decide a task, each if the call asks for it; show the next task."""
-    arguments, db = call.arguments, call.state.db
+    arguments, db = call.arguments, call.served.db
     page = TextPage()
     data: JsonObject = {}
     is_dry = bool(arguments.get("dry_run"))
@@ -112,7 +112,7 @@ def tend(call: ToolCall) -> Answer:
 
 def topic(call: ToolCall) -> Answer:
     """The values that upkeep knows, and the health of the graph."""
-    health = call.state.db.upkeep.health()
+    health = call.served.db.upkeep.health()
     page = TextPage()
     page.add_all(SHEET.splitlines())
     page.add(f"Last cycle: {health.last_cycle or 'never'}. Tasks waiting: {health.tasks}.")

@@ -49,7 +49,7 @@ def remember(call: ToolCall) -> Answer:
             "There is nothing to write.",
             hint='Pass concepts: [{"uri": "auth/login", "content": "…"}], or relations, or both.',
         )
-    remembered = call.state.knowledge.remember(concepts, relations, message=call.message)
+    remembered = call.served.knowledge.remember(concepts, relations, message=call.message)
     page = TextPage()
     unchanged = len(remembered.nodes) + len(remembered.relations) - remembered.changed
     page.add(
@@ -72,7 +72,7 @@ def remember(call: ToolCall) -> Answer:
 
 def update(call: ToolCall) -> Answer:
     """Change a node, move it, or both; or merge it into another one."""
-    arguments, knowledge = call.arguments, call.state.knowledge
+    arguments, knowledge = call.arguments, call.served.knowledge
     changes = {key: arguments[key] for key in CHANGES if key in arguments}
     new_uri = arguments.get("new_uri")
     if "merge_into" in arguments:
@@ -125,7 +125,7 @@ def update(call: ToolCall) -> Answer:
 
 
 def _supersede(call: ToolCall, by: str, until: str) -> Answer:
-    knowledge = call.state.knowledge
+    knowledge = call.served.knowledge
     old, new = knowledge.supersede(
         call.arguments["uri"], by, valid_until=until, message=call.message
     )
@@ -138,7 +138,7 @@ def _supersede(call: ToolCall, by: str, until: str) -> Answer:
 
 
 def _merge(call: ToolCall, into: str) -> Answer:
-    merge = call.state.knowledge.merge_nodes(call.arguments["uri"], into, message=call.message)
+    merge = call.served.knowledge.merge_nodes(call.arguments["uri"], into, message=call.message)
     page = TextPage()
     if merge.changed:
         moved, properties = count(merge.relations, "relation"), count(merge.properties, "property")
@@ -173,7 +173,7 @@ def forget(call: ToolCall) -> Answer:
     data: JsonObject = {"removed": []}
     failures: dict[str, MycelError] = {}
     names: list[str] = []
-    outcomes = call.state.knowledge.delete_many(
+    outcomes = call.served.knowledge.delete_many(
         uris,
         relations=relations,
         reason=call.arguments.get("reason", ""),
@@ -181,7 +181,7 @@ def forget(call: ToolCall) -> Answer:
     )
     for outcome in outcomes[: len(uris)]:
         if outcome.error is not None:
-            failures[outcome.uri] = hints.in_tools(outcome.error, readonly=call.state.readonly)
+            failures[outcome.uri] = hints.in_tools(outcome.error, readonly=call.served.readonly)
         elif outcome.result is not None:
             removed += outcome.result.concepts
             data["removed"].append(outcome.uri)
@@ -212,7 +212,7 @@ def _kept_for_good(call: ToolCall) -> tuple[str, ...]:
     warnings = []
     for uri in call.uris() if call.arguments.get("uris") else ():
         try:
-            node = call.state.knowledge.get(uri, content=False)
+            node = call.served.knowledge.get(uri, content=False)
         except MycelError:
             continue  # The action itself raises the error about the URI.
         if is_never(node.metadata.get(RETENTION)):
@@ -227,7 +227,7 @@ def _hide(call: ToolCall, *, is_restore: bool, warnings: tuple[str, ...] = ()) -
             "Nodes are archived, not relations.",
             hint="The relations of a node go along with it; action remove removes single ones.",
         )
-    knowledge, reason = call.state.knowledge, call.arguments.get("reason", "")
+    knowledge, reason = call.served.knowledge, call.arguments.get("reason", "")
     uris = call.uris()
     if is_restore:
         outcomes = knowledge.restore(uris, message=call.message)
@@ -240,7 +240,7 @@ def _hide(call: ToolCall, *, is_restore: bool, warnings: tuple[str, ...] = ()) -
     failures: dict[str, MycelError] = {}
     for outcome in outcomes:
         if outcome.error is not None:
-            failures[outcome.uri] = hints.in_tools(outcome.error, readonly=call.state.readonly)
+            failures[outcome.uri] = hints.in_tools(outcome.error, readonly=call.served.readonly)
             continue
         page.add(
             f"{outcome.uri} {verb}." if outcome.result else f"{outcome.uri}: it was so already."
@@ -254,7 +254,7 @@ def _hide(call: ToolCall, *, is_restore: bool, warnings: tuple[str, ...] = ()) -
 
 def bootstrap(call: ToolCall) -> Answer:
     """Read the files of the workspace into the graph."""
-    knowledge = call.state.knowledge
+    knowledge = call.served.knowledge
     if knowledge.root is None:
         raise ConstraintViolation(
             f"The workspace {knowledge.workspace!r} has no root folder.",
@@ -273,7 +273,7 @@ def bootstrap(call: ToolCall) -> Answer:
             " with remember_knowledge.",
         ) from None
 
-    summary = run(knowledge, folder, progress=lambda seen: _report(call, seen))
+    summary = run(knowledge, folder, progress=lambda progress: _report(call, progress))
     if summary.added or summary.changed:
         _index(call)
     page = TextPage()
@@ -303,7 +303,7 @@ def _index(call: ToolCall) -> None:
 
     Only the embedder of the package is used here; others work in the background.
     """
-    embeddings = call.state.knowledge.db.embeddings
+    embeddings = call.served.knowledge.db.embeddings
 
     def report(number: int, total: int) -> None:
         call.report(STAGES.index("indexing") + number / max(total, 1), len(STAGES), "indexing")
@@ -313,10 +313,10 @@ def _index(call: ToolCall) -> None:
             embeddings.complete(report=report)
 
 
-def _report(call: ToolCall, seen: BootstrapProgress) -> None:
+def _report(call: ToolCall, progress: BootstrapProgress) -> None:
     """Report the progress of a bootstrap, in stages, so that the number only grows."""
-    part = seen.done / seen.total if seen.total else 1.0
-    call.report(STAGES.index(seen.stage) + part, len(STAGES), str(seen))
+    part = progress.done / progress.total if progress.total else 1.0
+    call.report(STAGES.index(progress.stage) + part, len(STAGES), str(progress))
 
 
 def _effect(outcome: Written | Linked) -> str:

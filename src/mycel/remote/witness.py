@@ -59,18 +59,18 @@ class Witness:
             HistoryRewritten: the head does not continue the newest one; the file then has both.
         """
         head = source.head()
-        seen = _seen(self._url, head, now_us)
+        seen_head = _seen(self._url, head, now_us)
         before = self.newest
-        if before is not None and (before.entries, before.journal_root) == seen[3:5]:
+        if before is not None and (before.entries, before.journal_root) == seen_head[3:5]:
             return before
         if before is not None:
             try:
                 check_continues(source, head, before.entries, bytes.fromhex(before.journal_root))
             except HistoryRewritten as error:
-                self._keep(seen._replace(problem=error.message))
+                self._keep(seen_head._replace(problem=error.message))
                 raise
-        self._keep(seen)
-        return seen
+        self._keep(seen_head)
+        return seen_head
 
     def compare(self, source: RemoteSource, others: Iterable[SeenHead]) -> int:
         """Check that the history has the heads that another witness has seen. Returns their number.
@@ -81,10 +81,10 @@ class Witness:
         """
         head = source.head()
         number = 0
-        for seen in others:
-            if seen.branch == head.branch and not seen.problem:
-                root = bytes.fromhex(seen.journal_root)
-                check_continues(source, head, seen.entries, root)
+        for other in others:
+            if other.branch == head.branch and not other.problem:
+                root = bytes.fromhex(other.journal_root)
+                check_continues(source, head, other.entries, root)
                 number += 1
         return number
 

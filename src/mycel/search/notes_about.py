@@ -93,13 +93,13 @@ def _file_of(symbol: str) -> str:
 def _named_nodes(reader: Reader, question: Question) -> Iterator[Concept]:
     candidates = Candidates(reader, columns=BM25_COLUMNS)
     for name in _names_in(question.text):
-        asked = Question(name)
+        name_question = Question(name)
         numbers = [number for number, _, _ in lookup.find_by_name(reader, [name])]
         # The key of a file has its suffix.
-        keys = (asked.keys() | {key(name.rpartition("/")[2])}) - {""}
+        keys = (name_question.keys() | {key(name.rpartition("/")[2])}) - {""}
         numbers = numbers or candidates.by_keys(keys, BEARERS_COMPARED)
         fits = [
-            (fit_names(asked, concept.name, concept.attributes, 0.0), concept)
+            (fit_names(name_question, concept.name, concept.attributes, 0.0), concept)
             for number in numbers
             if (concept := reader.concept(number)) is not None
         ]

@@ -78,11 +78,11 @@ def ways_by_mentions(corpus: Corpus, seeds: Positions, strength: Floats) -> tupl
     def ways(indexes: Positions, place: Positions) -> Ways:
         return Ways(owner[indexes], place, weights[indexes], np.zeros(len(indexes), np.int64))
 
-    which, place = corpus.called(hashes)
-    few = np.bincount(which, minlength=len(hashes))[which] <= RARE_MAX
+    mention_of, place = corpus.called(hashes)
+    few = np.bincount(mention_of, minlength=len(hashes))[mention_of] <= RARE_MAX
     rare = np.flatnonzero((counts > 1) & (counts <= RARE_MAX) & corpus.titled[seeds][owner])
     others, beside = corpus.mentioning(hashes[rare])
-    return ways(which[few], place[few]), ways(rare[others], beside)
+    return ways(mention_of[few], place[few]), ways(rare[others], beside)
 
 
 def ways_by_links(

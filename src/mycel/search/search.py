@@ -64,8 +64,8 @@ def find(
     need an `index`. If it cannot be used, the search uses keywords, and `warnings` gets a sentence
     about it.
     """
-    asked = Question(question)
-    if not asked.text:
+    parsed = Question(question)
+    if not parsed.text:
         return []
     messages: list[str] = []
     filters = filters or {}
@@ -75,13 +75,13 @@ def find(
         mode = KEYWORD
     ranking = None
     if mode != KEYWORD and index is not None:
-        ranking, mode, warning = _rank_passages(reader, index, asked, mode)
+        ranking, mode, warning = _rank_passages(reader, index, parsed, mode)
         messages += [warning] if warning else []
     if warnings is not None:
         warnings += messages
     search = _Search(
         reader,
-        asked,
+        parsed,
         element,
         limit=limit,
         threshold=threshold,
@@ -93,7 +93,7 @@ def find(
     if kind is not None or not _has_code(reader):
         hits = search.hits(types, kind)
     else:
-        hits = in_sections(asked, search.hits(types, NOTES), search.hits(types, CODE), limit)
+        hits = in_sections(parsed, search.hits(types, NOTES), search.hits(types, CODE), limit)
     if types is None and not filters.keys() - _CORE_FILTERS:
         hits = search.with_definitions(hits)
     return search.with_reasons(hits)

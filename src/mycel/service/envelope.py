@@ -139,14 +139,19 @@ def respond(executor: Stage, request: Mapping[str, Any], *, readonly: bool) -> R
     """
     try:
         arguments, reads_only = _arguments(request)
-        asked, readonly = _read(arguments), readonly or reads_only
-        if asked.dry_run and asked.is_batch and not readonly and _any_writes(asked.commands):
+        kip_request, readonly = _read(arguments), readonly or reads_only
+        if (
+            kip_request.dry_run
+            and kip_request.is_batch
+            and not readonly
+            and _any_writes(kip_request.commands)
+        ):
             with executor.rehearsal() as stage:
-                responses = _run_in_order(stage, asked.commands, dry_run=True)
+                responses = _run_in_order(stage, kip_request.commands, dry_run=True)
         else:
-            responses = _run_all(executor, asked, readonly=readonly)
-        payload = {"result": responses} if asked.is_batch else responses[0]
-        return _with_warnings(payload, asked.warnings)
+            responses = _run_all(executor, kip_request, readonly=readonly)
+        payload = {"result": responses} if kip_request.is_batch else responses[0]
+        return _with_warnings(payload, kip_request.warnings)
     except MycelError as error:
         return _failed(error)
     except Exception as error:  # noqa: BLE001 - The edge: the caller gets an answer to anything.
@@ -181,13 +186,15 @@ def writes(text: str) -> bool:
 # Running.
 
 
-def _run_all(executor: Stage, asked: _Request, *, readonly: bool) -> Responses:
-    if readonly and asked.is_batch and (refused := _refusals(asked.commands)):
+def _run_all(executor: Stage, kip_request: _Request, *, readonly: bool) -> Responses:
+    if readonly and kip_request.is_batch and (refused := _refusals(kip_request.commands)):
         return refused
-    if not asked.is_batch or asked.dry_run:
-        return _run_in_order(executor, asked.commands, readonly=readonly, dry_run=asked.dry_run)
+    if not kip_request.is_batch or kip_request.dry_run:
+        return _run_in_order(
+            executor, kip_request.commands, readonly=readonly, dry_run=kip_request.dry_run
+        )
     responses: Responses = []
-    for is_manipulation, group in groupby(asked.commands, _is_manipulation):
+    for is_manipulation, group in groupby(kip_request.commands, _is_manipulation):
         commands = list(group)
         if is_manipulation and len(commands) > 1:
             batch = _run_together(executor, commands)

@@ -110,10 +110,10 @@ class CopyFollower:
         if changed.purged:
             raise CopyOutdatedError("something was purged")
         state = reader.at(LIVE if entry.seq == reader.position else State(entry.seq))
-        seen = self._elements.select(state, changed.numbers)
-        targets = {number: seen.get(number) for number in sorted(changed.numbers)}
+        visible = self._elements.select(state, changed.numbers)
+        targets = {number: visible.get(number) for number in sorted(changed.numbers)}
         # The message may name hidden elements, as it speaks of the whole transaction.
-        is_whole = len(seen) == len(changed.numbers)
+        is_whole = len(visible) == len(changed.numbers)
         self._write(reader, state, entry, targets, entry.message if is_whole else "")
 
     def _write(

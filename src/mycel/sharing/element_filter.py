@@ -42,16 +42,16 @@ class ElementFilter:
             with_ends |= more
             if len(more) < len(missing):  # An end does not exist, so the link is not visible.
                 break
-        seen: dict[int, bool] = {}
+        is_visible: dict[int, bool] = {}
 
         def sees(number: int) -> bool:
-            if number not in seen:
+            if number not in is_visible:
                 element = with_ends.get(number)
-                seen[number] = False  # Stops if links ever form a circle of ends.
+                is_visible[number] = False  # Stops if links ever form a circle of ends.
                 if isinstance(element, Concept):
-                    seen[number] = self.covers(element)
+                    is_visible[number] = self.covers(element)
                 elif element is not None:
-                    seen[number] = all(map(sees, element.ends))
-            return seen[number]
+                    is_visible[number] = all(map(sees, element.ends))
+            return is_visible[number]
 
         return {number: element for number, element in elements.items() if sees(number)}

@@ -77,8 +77,8 @@ class PassOn:
             for number in numbers
             if not _is_definition(before.get(number, after.get(number)))
         }
-        seen = self._elements.select(tx.reader, own)
-        unseen = (own & after.keys()) - seen.keys()
+        visible = self._elements.select(tx.reader, own)
+        unseen = (own & after.keys()) - visible.keys()
         if unseen:  # Report a link and not the placeholder that was made for it.
             raise _unseen(after[max(unseen, key=lambda number: (number & 1, number))])
         if not tx.is_final or not own:

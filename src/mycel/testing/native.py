@@ -142,16 +142,16 @@ def _guarded(interceptor: Interceptor, code: int, do: Callable[[], int]) -> int:
 
 def _on_vfs(code: int, method: Callable[[Interceptor], Callable[..., int]]) -> Callable[..., int]:
     def callback(vfs: int, *arguments: int) -> int:
-        asked = _OF_VFS[vfs]
-        return _guarded(asked, code, lambda: method(asked)(*arguments))
+        interceptor = _OF_VFS[vfs]
+        return _guarded(interceptor, code, lambda: method(interceptor)(*arguments))
 
     return callback
 
 
 def _on_file(code: int, method: Callable[[Interceptor], Callable[..., int]]) -> Callable[..., int]:
     def callback(file: int, *arguments: int) -> int:
-        asked = _OF_FILE[file]
-        return _guarded(asked, code, lambda: method(asked)(file, *arguments))
+        interceptor = _OF_FILE[file]
+        return _guarded(interceptor, code, lambda: method(interceptor)(file, *arguments))
 
     return callback
 

@@ -120,26 +120,26 @@ def _is_wanted(session: Invocation, source: ImportSource, *, preview: bool, yes:
     if source.kind == "server-memory" or not (preview or asks):
         return True
     with counting_bar(session.out, "Reading") as bar:
-        seen = preview_source(source, lambda read: bar(read, 0) if bar else None)
-    _show_preview(session.out, seen)
+        shown_preview = preview_source(source, lambda read: bar(read, 0) if bar else None)
+    _show_preview(session.out, shown_preview)
     if preview:
         return False
     return click.confirm("Import this?", default=True)
 
 
-def _show_preview(out: Output, seen: Preview) -> None:
-    wire = seen.to_dict()
+def _show_preview(out: Output, preview: Preview) -> None:
+    wire = preview.to_dict()
     turns = "turns" in wire
     pairs = [
-        ("source", f"{seen.source.kind}, {count(wire['files'], 'file')}"),
-        ("size", f"{seen.source.size:,} bytes"),
-        *([("conversations", f"{seen.conversations:,}")] if turns else []),
-        ("turns" if turns else "notes", f"{seen.items:,}"),
-        ("time", f"{seen.first_time} to {seen.last_time}" if seen.first_time else ""),
-        ("secrets", _secrets(seen.secrets)),
+        ("source", f"{preview.source.kind}, {count(wire['files'], 'file')}"),
+        ("size", f"{preview.source.size:,} bytes"),
+        *([("conversations", f"{preview.conversations:,}")] if turns else []),
+        ("turns" if turns else "notes", f"{preview.items:,}"),
+        ("time", f"{preview.first_time} to {preview.last_time}" if preview.first_time else ""),
+        ("secrets", _secrets(preview.secrets)),
     ]
     out.fields(pairs, wire)
-    _warn_of_problems(out, seen.problems.count, seen.problems.first)
+    _warn_of_problems(out, preview.problems.count, preview.problems.first)
 
 
 def _secrets(kinds: dict[str, int]) -> str:
@@ -197,7 +197,7 @@ def _watch(out: Output, knowledge: Knowledge, source: ImportSource) -> None:
     from mycel.imports.run import import_source
 
     out.note("Watching; Ctrl-C ends it.")
-    seen = _states(source)
+    states_before = _states(source)
     while True:
         time.sleep(WATCH_SECONDS)
         if source.path.is_dir():
@@ -208,9 +208,11 @@ def _watch(out: Output, knowledge: Knowledge, source: ImportSource) -> None:
             files = (*source.files, *(file for file in added if file not in first_files))
             source = source._replace(files=files)
         states = _states(source)
-        changed = tuple(Path(name) for name, state in states.items() if seen.get(name) != state)
-        is_gone = bool(seen.keys() - states.keys())
-        seen = states
+        changed = tuple(
+            Path(name) for name, state in states.items() if states_before.get(name) != state
+        )
+        is_gone = bool(states_before.keys() - states.keys())
+        states_before = states
         folders = any(file.is_dir() for file in source.files)
         if not (changed or (is_gone and folders)):
             continue

@@ -114,7 +114,7 @@ def witness(
     while True:
         try:
             with open_source(entry, readonly=True) as source:
-                seen = heads.look(source, time.time_ns() // 1000)
+                seen_head = heads.look(source, time.time_ns() // 1000)
                 compared = 0 if compare is None else heads.compare(source, read_heads(compare))
         except RemoteFailed as error:
             if interval_s is None or error.name != "RemoteFailed":
@@ -122,11 +122,11 @@ def witness(
             session.out.note(error.message)
         else:
             also = f" {count(compared, 'head')} of the other witness fit." if compare else ""
-            signed = f", signed by {seen.key}" if seen.key else ""
+            signed = f", signed by {seen_head.key}" if seen_head.key else ""
             session.out.say(
-                f"{visible(entry.url)} is at entry {seen.entries} with the root"
-                f" {seen.overall_root}{signed}.{also}",
-                seen._asdict() | {"compared": compared},
+                f"{visible(entry.url)} is at entry {seen_head.entries} with the root"
+                f" {seen_head.overall_root}{signed}.{also}",
+                seen_head._asdict() | {"compared": compared},
             )
             sys.stdout.flush()
         if interval_s is None:

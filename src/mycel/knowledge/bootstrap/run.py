@@ -435,7 +435,7 @@ class _RunState:
     def __init__(
         self,
         entries: dict[str, Entry],
-        known: Mapping[str, Stamp],
+        stamps: Mapping[str, Stamp],
         reads: Mapping[str, FileRead],
         removals: Collection[str],
         authors: AuthorLists,
@@ -443,7 +443,7 @@ class _RunState:
         is_complete: bool,
     ) -> None:
         self.entries = entries
-        self.known = known
+        self.known = stamps
         self.reads = reads
         self.removals = removals
         self.authors = authors
@@ -452,11 +452,11 @@ class _RunState:
         self.facts: dict[str, FileFacts] = {}
         self.relations: dict[str, SourceRelations] = {}
         self.remembered = {path: (read.hash, read.facts) for path, read in reads.items()}
-        self.added = [path for path in reads if path not in known]
+        self.added = [path for path in reads if path not in stamps]
         self.changed: list[str] = []
         self.touched: list[str] = []
         for path, read in reads.items():
-            stamp = known.get(path)
+            stamp = stamps.get(path)
             if stamp is not None:
                 is_same = (stamp.hash, stamp.version) == (read.hash, _version(read))
                 (self.touched if is_same else self.changed).append(path)

@@ -74,7 +74,7 @@ def _nested(
 ) -> Iterator[Scope]:
     """The definitions with a name, each with the names of its containers."""
     stack: list[Scope] = []
-    seen: tuple[int, str] = (-1, "")
+    previous: tuple[int, str] = (-1, "")
     for scope in definitions:
         while stack and stack[-1].end <= scope.start:
             stack.pop()
@@ -82,9 +82,9 @@ def _nested(
             continue
         name = syntax.name(scope.node, source)
         parent = scope.parent = stack[-1] if stack else None
-        if not name or seen == (scope.start, name):
+        if not name or previous == (scope.start, name):
             continue
-        seen = (scope.start, name)
+        previous = (scope.start, name)
         scope.qualified = f"{parent.qualified}.{name}" if parent is not None else name
         if len(scope.qualified) > QUALIFIED_CHARS_MAX:
             continue

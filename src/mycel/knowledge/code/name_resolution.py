@@ -457,14 +457,14 @@ class SymbolNames:
         return islice(self._walk_bases(owner), BASES_MAX)
 
     def _walk_bases(self, owner: CodeLocation) -> Iterator[CodeLocation | None]:
-        queue, seen = [owner], {owner}
+        queue, visited = [owner], {owner}
         for place in queue:
             symbol = self.symbols[place.path].get(place.qualified)
             for base in symbol.bases if symbol is not None else ():
                 code_location = self.base(place, base) if base not in _NEUTRAL_BASES else owner
                 yield code_location
-                if code_location is not None and code_location not in seen:
-                    seen.add(code_location)
+                if code_location is not None and code_location not in visited:
+                    visited.add(code_location)
                     queue.append(code_location)
 
     # C and C++.

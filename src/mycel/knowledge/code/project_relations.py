@@ -299,12 +299,12 @@ class Project:
     def _extends_relations(self, path: str, facts: FileFacts) -> Iterator[SymbolRelation]:
         for symbol in facts.symbols:
             source = CodeLocation(path, symbol.qualified)
-            seen: set[CodeLocation] = set()
+            targets: set[CodeLocation] = set()
             for base in symbol.bases:
                 self._names.begin()
                 target = self._names.base(source, base)
-                if target is not None and target != source and target not in seen:
-                    seen.add(target)
+                if target is not None and target != source and target not in targets:
+                    targets.add(target)
                     yield SymbolRelation(source, target)
 
 

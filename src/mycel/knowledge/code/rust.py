@@ -140,10 +140,10 @@ class RustLocator(Locator):
         return any(folder == own or folder.endswith("/" + own) for own in self._OWN_ROOTS)
 
     def _root(self, path: str) -> str | None:
-        seen = 0
+        steps = 0
         file: str | None = path
-        while file is not None and not self._is_root(file) and seen < 64:
-            file, seen = self._parent(file), seen + 1
+        while file is not None and not self._is_root(file) and steps < 64:
+            file, steps = self._parent(file), steps + 1
         return file
 
     def _folder(self, path: str) -> str:

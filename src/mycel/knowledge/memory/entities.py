@@ -247,8 +247,8 @@ def put_entities(tx: Transaction, entities: Iterable[Entity]) -> list[Entity]:
     by_name: dict[str, Entity] = {}
     for entity in entities:
         by_name.setdefault(entity.name, entity)
-    there = _numbers(tx.reader, type_numbers(tx.reader), by_name)
-    new = [entity for name, entity in by_name.items() if name not in there]
+    numbers = _numbers(tx.reader, type_numbers(tx.reader), by_name)
+    new = [entity for name, entity in by_name.items() if name not in numbers]
     types = require_types(tx, {entity.entity_type for entity in new})
     tx.put_concepts(
         ConceptRow(types[entity.entity_type], entity.name, entity.attributes()) for entity in new
@@ -270,8 +270,8 @@ def put_relations(tx: Transaction, relations: Iterable[EntityRelation]) -> list[
         predicate = require_predicate(tx, relation.relation_type)
         row = PropositionRow(ids.concept_id(source), predicate, ids.concept_id(target))
         links[source, tx.reader.predicate_number(predicate), target] = relation, row
-    there = lookup.links_between(tx.reader, list(links))
-    fresh = [link for key, link in links.items() if key not in there]
+    stored = lookup.links_between(tx.reader, list(links))
+    fresh = [link for key, link in links.items() if key not in stored]
     tx.put_propositions(row for _, row in fresh)
     new = {relation for relation, _ in fresh}
     for number, by_type in own.items():

@@ -99,9 +99,9 @@ def _large(path: str, file: PlainFile) -> FileRead:
     status = file.status
     kind = detect(path, file.data[:_HEAD_BYTES])
     # A hash of the whole content would take too long.
-    seen = f"{status.st_size} {status.st_mtime_ns}".encode()
+    mark = f"{status.st_size} {status.st_mtime_ns}".encode()
     return FileRead(
-        path, status.st_size, status.st_mtime_ns, _hash(seen), kind.file_type, kind.mime_type
+        path, status.st_size, status.st_mtime_ns, _hash(mark), kind.file_type, kind.mime_type
     )
 
 

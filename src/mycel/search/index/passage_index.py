@@ -463,8 +463,8 @@ class PassageIndex:
     def _built(self, seq: int, columns: PassageColumns) -> Corpus:
         """A corpus of all passages, with their mentions."""
         (names, _), (phrases, _) = columns.lists("names"), columns.lists("phrases")
-        seen, counts = np.unique(phrases, return_counts=True)
-        dictionary = PhraseSet(self.vocabulary, np.concatenate((names, seen[counts > 1])))
+        distinct, counts = np.unique(phrases, return_counts=True)
+        dictionary = PhraseSet(self.vocabulary, np.concatenate((names, distinct[counts > 1])))
         return Corpus.of(seq, columns, dictionary)
 
     def _follow(self, reader: Reader, corpus: Corpus, seq: int, changed: set[int]) -> Corpus:
@@ -494,14 +494,14 @@ class PassageIndex:
     ) -> dict[int, str]:
         """Phrases to add to the dictionary: new names, and phrases that had only one passage."""
         new: dict[int, str] = {}
-        seen: set[int] = set()
+        hashes_seen: set[int] = set()
         for (row, _), some in zip(entries, phrases, strict=True):
             names = set(np.frombuffer(row.names, "<u4").tolist())
             for hash_, phrase in some.items():
-                if hash_ in names or hash_ in seen:
+                if hash_ in names or hash_ in hashes_seen:
                     new[hash_] = phrase
-                seen.add(hash_)
-        others = np.fromiter(seen - new.keys(), np.uint32)
+                hashes_seen.add(hash_)
+        others = np.fromiter(hashes_seen - new.keys(), np.uint32)
         again = set(others[corpus.mention_counts(others) > 0].tolist())
         for some in phrases:
             new |= {hash_: phrase for hash_, phrase in some.items() if hash_ in again}
