@@ -18,7 +18,7 @@ others by these rules:
 
 A period is new if its link is new, if it overlaps no period that the link had, or if somebody adds
 it to `former_periods`. Other changes of dates are corrections. They move no other value, nor does a
-merge of two subjects; if values then overlap, a cycle asks about them.
+merge of two subjects; if values then overlap, a warning names both, and a cycle asks about them.
 
 A graph has one link per predicate between two elements, so a former value returns as its old link:
 a command gives that link a `valid_from` after its end. Without a later `valid_from` the link stays
@@ -30,6 +30,7 @@ This guard also gives the warnings about periods that a write kept, for links wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from mycel.engine.due import link_text
@@ -85,6 +86,8 @@ class FunctionalGuard:
         place = (subject, change.type_or_predicate, object_)
         if periods := _new_periods(change):
             tx.memo.setdefault(FunctionalGuard, {}).setdefault(place, []).extend(periods)
+        elif _has_moved(change):
+            tx.memo.setdefault(_warn_both, {})[place] = None
         if change.before is not None and _is_shortened(change, tx.time_us):
             tx.memo.setdefault(_is_shortened, {}).setdefault(place, change.before.metadata)
 
@@ -98,6 +101,8 @@ class FunctionalGuard:
             for claimed in all_periods(link.metadata):
                 if any(period.overlaps(claimed) for period in periods):
                     _claim(tx, place, claimed)
+        for place in tx.memo.pop(_warn_both, ()):
+            _warn_rivals(tx, place)
         for place, metadata in shortened.items():
             _warn_shortened(tx, place, metadata)
         _warn_kept(tx, tx.memo.pop(FORMER_PERIODS, ()))
@@ -139,6 +144,16 @@ def _new_periods(change: Change) -> list[Period]:
     if not present.is_empty and not any(map(present.overlaps, old)):
         periods.append(present)
     return periods
+
+
+def _has_moved(change: Change) -> bool:
+    """True if a link that was there has another subject, or other dates."""
+    before, after = change.before, change.metadata
+    if not isinstance(before, Proposition):
+        return False
+    if (before.subject, before.object) != change.name_or_ends:
+        return True
+    return all_periods(before.metadata) != all_periods(after)
 
 
 def _is_shortened(change: Change, now_us: int) -> bool:
@@ -190,14 +205,7 @@ def _claim(tx: Transaction, place: tuple[str, str, str], claimed: Period) -> Non
     new = tx.get_edge(*place)
     if new is None:
         return
-    rivals = [
-        _Rival(link, all_periods(link.metadata))
-        for link in tx.reader.touching_links(new.ends[0])
-        if link.number != new.number
-        and link.predicate == new.predicate
-        and link.subject == new.subject
-        and link.metadata.get(ARCHIVED_AT) is None
-    ]
+    rivals = _rivals(tx, new)
     begins_now = claimed.valid_from is None and tx.time_us < claimed.until_us
     begin = times.to_text(tx.time_us) if begins_now else claimed.valid_from
     effective = Period(begin, claimed.valid_until)
@@ -274,6 +282,33 @@ def _resumes(rival: _Rival, since_us: int, rivals: list[_Rival]) -> bool:
         if third is not rival
         for period in third.periods
     )
+
+
+def _rivals(tx: Transaction, link: Proposition) -> list[_Rival]:
+    """The other values of the subject."""
+    return [
+        _Rival(other, all_periods(other.metadata))
+        for other in tx.reader.touching_links(link.ends[0])
+        if other.number != link.number
+        and other.predicate == link.predicate
+        and other.subject == link.subject
+        and other.metadata.get(ARCHIVED_AT) is None
+    ]
+
+
+def _warn_rivals(tx: Transaction, place: tuple[str, str, str]) -> None:
+    """Warn about values that overlap one which has moved, or whose dates were corrected."""
+    link = tx.get_edge(*place)
+    if link is None or link.metadata.get(ARCHIVED_AT) is not None:
+        return
+    overlaps = (
+        (rival.link, period)
+        for rival in _rivals(tx, link)
+        for period in all_periods(link.metadata)
+        if any(map(period.overlaps, rival.periods))
+    )
+    for other, period in islice(overlaps, NAMED_MAX):
+        _warn_both(tx, link, other, period)
 
 
 def _warn_both(tx: Transaction, one: Proposition, other: Proposition, period: Period) -> None:

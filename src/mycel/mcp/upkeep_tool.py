@@ -79,6 +79,7 @@ def tend(call: ToolCall) -> Answer:
             reason=arguments.get("reason", ""),
         )
         page.add(f"{decided.task}: {decided.result}.")
+        page.add_all(f"Warning: {warning}" for warning in decided.warnings)
         commit = _commit_of(db, decided.task)
         if commit:
             page.add(f"manage_history, action revert, to {commit} takes it back.")
@@ -86,6 +87,7 @@ def tend(call: ToolCall) -> Answer:
             "task": decided.task,
             "result": decided.result,
             "created": list(decided.created),
+            **({"warnings": list(decided.warnings)} if decided.warnings else {}),
             "commit": commit,
         }
     tokens = arguments.get("context_tokens", CONTEXT_TOKENS)

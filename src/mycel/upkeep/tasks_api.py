@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from mycel.store.database import Store
+from mycel.store.write.transaction import Transaction
 from mycel.upkeep.tending import (
     TOKENS_DEFAULT,
     Decided,
@@ -69,9 +70,15 @@ class Tasks:
             InvalidSyntax: there is no such decision, or no element of that letter.
             ConstraintViolation: the task was decided, or the decision does not fit it.
         """
-        decided: Decided = self._write(
-            lambda tx: decide_task(tx, task, decision, keep=keep, concepts=concepts, reason=reason),
+
+        def work(tx: Transaction) -> tuple[Decided, list[str]]:
+            decided = decide_task(tx, task, decision, keep=keep, concepts=concepts, reason=reason)
+            return decided, tx.warnings
+
+        decided: Decided
+        decided, warnings = self._write(
+            work,
             actor=by,
             message=f"{decision}: {reason}" if reason else f"Task {task}: {decision}",
         )
-        return decided
+        return decided._replace(warnings=tuple(warnings))

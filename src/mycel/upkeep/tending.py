@@ -121,6 +121,8 @@ class Decided(NamedTuple):
     result: str
     created: tuple[str, ...] = ()
     """The ids of the concepts that a summary wrote."""
+    warnings: tuple[str, ...] = ()
+    """Warnings of the rules of the graph about what was written."""
 
 
 def next_task(reader: Reader, tokens: int = TOKENS_DEFAULT) -> OpenTask | None:

@@ -488,3 +488,42 @@ def test_health_leaves_out_tasks_about_what_is_gone(db: mycel.Graph) -> None:
     db.execute('ARCHIVE ?o WHERE { ?o {type: "Org", name: "ACME!"} }')
     assert db.tasks.next() is None
     assert db.upkeep.health().tasks == 0
+
+
+def test_a_decision_says_what_the_rules_of_the_graph_warn_about(db: mycel.Graph) -> None:
+    with db.transaction() as tx:
+        for name, value in (("Acme", "a"), ("ACME!", "b")):
+            tx.put_concept("Org", name)
+            tx.put_concept("Org", value)
+            metadata = {"valid_from": "2025-01-01"}
+            tx.put_proposition(("Org", name), "works_at", ("Org", value), metadata=metadata)
+    db.sleep()
+    task = db.tasks.next()
+    assert task is not None
+    (warning,) = db.tasks.decide(task.id, "merge", keep="A").warnings
+    assert "Org 'a'" in warning
+    assert "Org 'b'" in warning
+    assert "both hold from 2025-01-01" in warning
+
+
+def test_dates_that_are_corrected_into_those_of_another_value_get_a_warning(
+    db: mycel.Graph,
+) -> None:
+    with db.transaction() as tx:
+        tx.put_concept("Note", "ada")
+        links = []
+        for name, begin, end in (("a", "2020-01-01", "2021-01-01"), ("b", "2021-01-01", None)):
+            tx.put_concept("Org", name)
+            metadata = {"valid_from": begin, **({"valid_until": end} if end else {})}
+            place = ("Note", "ada"), "works_at", ("Org", name)
+            links.append(tx.put_proposition(*place, metadata=metadata))
+        tx.check()
+        assert tx.warnings == []
+    with db.transaction() as tx:
+        tx.update(links[0], metadata={"valid_until": "2020-06-01"})
+        tx.check()
+        assert tx.warnings == []
+        tx.update(links[0], metadata={"valid_until": "2022-01-01"})
+        tx.check()
+        (warning,) = tx.warnings
+        assert "both hold from 2020-01-01 until 2022-01-01" in warning

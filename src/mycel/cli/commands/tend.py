@@ -60,6 +60,7 @@ def tend(
         return
     if decided is not None:
         out.line(visible(f"{decided.task}: {decided.result}."))
+        out.warn(decided.warnings)
     if following is None:
         out.line(visible(f"No task waits{' now. ' + postponed.text if postponed.text else '.'}"))
         return
