@@ -70,7 +70,7 @@ _DOMAIN: Final = (
 class ProtectionGuard:
     """Refuses every forbidden change of a protected element."""
 
-    in_bulk = True  # A new element cannot be protected.
+    in_bulk = True  # A new element changes no protected element.
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
         """True if an element of this type, or a link with this predicate, is protected."""

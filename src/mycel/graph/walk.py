@@ -48,7 +48,7 @@ class Follow:
     """The edges that a search follows, how far and which way."""
 
     types: Sequence[str] | None = None
-    """Predicates to follow, or one; all if None."""
+    """The predicates to follow, or a single one; None for all."""
     max_hops: int = 1
     min_hops: int = 1
     direction: Direction = "out"

@@ -169,7 +169,7 @@ def _replace_on_server(store: Store, target: str) -> GraphCopy:
     copied = copy_graph(store, workspaces.url_of(aside))
     try:
         workspaces.exchange(aside, target)
-    # After an exchange, the temporary workspace has the old graph.
+    # After any other error, the temporary workspace may have the old graph, and stays.
     except (DatabaseBusy, DatabaseReadOnly):
         workspaces.remove(aside)
         raise

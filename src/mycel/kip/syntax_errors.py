@@ -143,7 +143,7 @@ def _about_unclosed(tokens: KipTokens, token: str, expected: tuple[str, ...]) ->
         return None
     is_find = open_at[0] == 1 and tokens.tokens[0] == "FIND"
     if token == "{" and is_find:
-        token = "WHERE"  # The brace was forgotten together with the parenthesis.
+        token = "WHERE"  # WHERE was forgotten together with the parenthesis.
     elif token not in _OUTSIDE or after == ":":
         return None
     if not is_find:

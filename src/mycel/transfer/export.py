@@ -218,7 +218,7 @@ class _Exporter:
         page = io.StringIO()
         delimiter = DELIMITERS[self._format]
         writer = csv.writer(page, delimiter=delimiter, lineterminator="\n")
-        # pyarrow quotes line feeds, but an unquoted carriage return would end a row.
+        # The writer quotes line feeds, but an unquoted carriage return would end a row.
         quoting = csv.writer(page, csv.unix_dialect, delimiter=delimiter)
         writer.writerow(columns)
         for chunk in self._chunks(target):

@@ -186,7 +186,7 @@ def ask_about_events(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
         if event is None or event.created_us > now_us - SETTLED_US:
             continue
         if event.attributes.get("event_class") == TURN:
-            continue  # A question is about a whole conversation.
+            continue  # The question is about its conversation.
         status = event.attributes.get("consolidation_status", "pending")
         if status == "pending" and not _is_distilled(reader, number):
             events.append(event)

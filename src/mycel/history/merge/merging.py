@@ -194,7 +194,7 @@ class Merging:
             decided = (conflict._replace(resolution=Resolution(choice)) for conflict in broken)
             trial = self._draft(request.with_broken(tuple(decided)))
             try:
-                if trial.is_decided:  # Other choices would only lead to other conflicts.
+                if trial.is_decided:  # If not, the choice leads to other conflicts.
                     self._try(trial, dry_run=True, by=by)
             except MovedError:
                 continue

@@ -117,9 +117,9 @@ class _ChangedVerification:
                     yield f"{table} {number}", "differs without a journal entry about it"
         for table, key in _GROWING.items():
             for row in self._differing(table, key, is_growing=True):
-                yield f"{table} {'/'.join(map(str, row))}", "is not what it was"
+                yield f"{table} {'/'.join(map(str, row))}", "differs from the verified copy"
         for (seq,) in self._differing("tx", ("seq",), is_growing=True, columns=_TX_COLUMNS):
-            yield f"tx {seq}", "is not what it was"
+            yield f"tx {seq}", "differs from the verified copy"
 
     def _differing(
         self,
@@ -159,7 +159,7 @@ class _ChangedVerification:
             for level, position, digest in frontier.append(log_nodes.leaf(row)):
                 nodes[level, position] = digest
         if (head.seq, head.frontier.to_bytes()) != (frontier.size, frontier.to_bytes()):
-            yield "head", "is not where the journal ends"
+            yield "head", "has another position than the end of the journal"
         stored = self._connection.execute(
             "SELECT n.level, n.position, n.hash FROM main.log_node n LEFT JOIN was.log_node o"
             " ON n.level = o.level AND n.position = o.position WHERE o.level IS NULL"

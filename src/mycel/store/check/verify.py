@@ -190,7 +190,7 @@ class Verification:
         yield from (
             (str(schema_object), "is not part of a Mycel database") for schema_object in foreign
         )
-        # If foreign objects exist, SQLite would run their code: stop here.
+        # The check of SQLite would run the code of foreign objects, except plain tables.
         if all(schema_object.is_plain_table for schema_object in foreign):
             for (problem,) in self._connection.execute("PRAGMA integrity_check"):
                 if problem != "ok":
@@ -267,7 +267,7 @@ class Verification:
             if seq >= self._folded_seq:
                 yield f"head {seq}", "is missing"
         elif head != state:
-            yield f"head {seq}", "is not where its transaction ended"
+            yield f"head {seq}", "has another position than the end of its transaction"
 
     def _log_nodes(self, nodes: dict[tuple[int, int], bytes]) -> Findings:
         stored = self._connection.execute("SELECT level, position, hash FROM log_node")
@@ -361,7 +361,7 @@ class Verification:
             return "has no journal entry"
         element, after, purged, kind = entry
         removal = kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE)
-        # A removal entry writes a tombstone too.
+        # These kinds may write a tombstone too.
         either = kind in (Kind.RELINK_EDGE, Kind.MOVE_CONCEPT)
         is_purged = purged is not None and purged > 0
         if element != row.number or is_purged or not (either or removal == row.tombstoned):
@@ -495,7 +495,7 @@ class Verification:
         for seq, folded_seq, stated, changes, texts in rows:
             pending += changes
             if folded_seq != folded or stated * CHANGE_BYTES != pending or texts % 8:
-                yield f"head {seq}", "counts pending changes wrongly"
+                yield f"head {seq}", "has a wrong count of pending changes"
             if seq == folded and (changes or texts):
                 yield f"head {seq}", "is folded, but still has pending changes"
         left = fetch_all(

@@ -177,7 +177,7 @@ def _keep(connection: Connection, number: int, entries: Iterable[tuple[PassageRo
         f"INSERT INTO recall_passage SELECT {marks} FROM concept WHERE id = ?1 AND seq = ?2"
         f" ON CONFLICT (element) DO UPDATE SET {columns}"
     )
-    # The writer does not check earlier portions again: reading their pages would fill its cache.
+    # The writer does not read the pages of earlier portions again, which would fill its cache.
     connection.keep_nothing()
     for passage, vector in entries:
         connection.execute(query, passage)
@@ -262,7 +262,7 @@ def remove(connection: Connection, element: int) -> None:
         query = "DELETE FROM recall_block WHERE block IN (?, ?)"
         connection.execute(query, (block_of(element), DICTIONARY))
     else:
-        # Each table on its own: if one is lost, the data in the others still has to go.
+        # A table is lost: the others would still keep data of the element.
         forget(connection)
 
 

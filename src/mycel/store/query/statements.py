@@ -53,7 +53,7 @@ def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None
     if current() is None:
         size = CELLS_UNCOUNTED // width or 1
         if limit is not None and limit < size:
-            size = limit + 2  # A limit of one row more than a result may have.
+            size = limit + 2  # One more than can come: all rows are one batch.
     cursor = reader.connection.cursor()
     try:
         reader.connection.execute_with_version(cursor, statement.text, bindings)

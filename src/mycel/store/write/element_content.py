@@ -38,7 +38,7 @@ def merged(
     """The JSON text of an object after a shallow merge (KIP §2.10) and the removal of keys."""
     dropped = {drop} if isinstance(drop, str) else set(drop)
     new = {} if changes is None else changes
-    if new.__class__ is not dict or dropped:  # In this case `object_text` below checks all of it.
+    if new.__class__ is not dict or dropped:  # If not, `object_text` checks all below.
         new = parse_object(
             checked_metadata(new) if field == "metadata" else object_text(new, field)
         )

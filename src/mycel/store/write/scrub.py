@@ -108,7 +108,7 @@ def scrub(tx: Transaction, seq: int, reason: str) -> Scrubbed:
     for number, versions in superseded.items():
         _scrub_element(ledger, number, keys[number], versions, seq, reason)
         property_vectors.remove(connection, number)
-        # The definition of the type may be derived from a forgotten version.
+        # The stored passage may be derived from a forgotten version.
         passages.remove(connection, number)
     purged = purge_elements(tx, removed, keys, reason)
     merges.forget(connection, (), until=seq)

@@ -133,12 +133,12 @@ class _Listener:
                 self._wake(notice.extra.decode().partition(" ")[0])
             if any(place == self._stop_read for place, _ in waiting.poll()):
                 return True
-            pgconn.consume_input()  # This query fails if the connection is lost.
+            pgconn.consume_input()  # This fails if the connection is lost.
 
     def _wake(self, schema: str | None) -> None:
         for subscription in self.subscriptions:
             if schema is None or subscription.schema == schema:
-                with suppress(Exception):  # The subscriber's event loop may be closed already.
+                with suppress(Exception):  # The subscriber may have ended.
                     subscription.wake()
 
 

@@ -39,7 +39,7 @@ def merge_some(connection: Any) -> bool:
     FTS5 reports one changed row for the statement itself, and more only if it merged pages.
     """
     if connection.execute("SELECT 1 FROM text_config WHERE k = 'automerge'").get is None:
-        # So does a new file.
+        # New files are made with this option.
         connection.execute("INSERT INTO text (text, rank) VALUES ('automerge', 0)")
     before = connection.total_changes()
     connection.execute(_MERGE, (MERGED_PAGES,))
