@@ -27,7 +27,7 @@ class Contradiction(NamedTuple):
 
 
 def contradictions(reader: Reader) -> Iterator[Contradiction]:
-    """Pairs of links that overlap in time, for each subject that must have one value at a time."""
+    """Pairs of links that overlap in time, for each subject with several values at a time."""
     for name in vocabulary.predicates_with(reader, FUNCTIONAL):
         predicate = reader.find_predicate(name)
         spans = () if predicate is None else retention.spans_of_rivals(reader, predicate)
