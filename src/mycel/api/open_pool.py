@@ -1,7 +1,7 @@
 """Graphs that a server keeps open for its callers: workspaces and branches.
 
-One is opened by the first request for it, shared by all its users, and closed when nobody has used
-it for a while; its memory then goes back to the system. So idle ones cost nothing.
+A graph is opened by the first request for it, shared by all its users, and closed when nobody has
+used it for a while; its memory then goes back to the system. So idle graphs cost nothing.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from mycel.model.allowance import RETRY_AFTER
 from mycel.store.file.process_memory import return_memory
 
 IDLE_S: Final = 60.0
-"""The time after which an unused one is closed."""
+"""The time after which an unused graph is closed."""
 CLOSING_S: Final = 5.0
 """The time for which closing the pool waits for users."""
 
 
 class Closable(Protocol):
-    """Something that is open."""
+    """An open graph, or an object that holds one."""
 
     def close(self) -> None: ...
 
@@ -34,7 +34,7 @@ Opened = TypeVar("Opened", bound=Closable)
 
 
 class _Entry(Generic[Opened]):
-    """One that is open, and the number of its users; without a value, it is still being opened."""
+    """An open graph, and the number of its users; without a value, it is still being opened."""
 
     __slots__ = ("unused_since", "users", "value")
 
@@ -55,21 +55,21 @@ class OpenPool(Generic[Opened]):
         unused_max: int | None = None,
         idle_s: float = IDLE_S,
     ) -> None:
-        """Take the word for several, and the numbers that may be open, and open without a user."""
+        """Take the word for the graphs, and the limits of open graphs and of unused open ones."""
         self._noun: Final = noun
         self._idle_s: Final = idle_s
         self._open_max: Final = open_max
         self._unused_max: Final = open_max if unused_max is None else unused_max
         self._changed: Final = Condition()
         self._entries: Final[OrderedDict[Hashable, _Entry[Opened]]] = OrderedDict()
-        """The open ones by key, least recently used first."""
+        """The open graphs by key, least recently used first."""
         self._discarded: Final[list[_Entry[Opened]]] = []
         """Entries that get no new users, but still have some."""
         self._timer: Timer | None = None
         self._is_closed = False
 
     def __len__(self) -> int:
-        """The number of those that are open."""
+        """The number of open graphs."""
         return len(self._entries)
 
     def keys(self) -> list[Hashable]:
@@ -78,10 +78,10 @@ class OpenPool(Generic[Opened]):
 
     @contextmanager
     def using(self, key: Hashable, open_: Callable[[], Opened]) -> Iterator[Opened]:
-        """Hold the one with a key for the time of a block; it is opened if needed.
+        """Hold the graph of a key for the time of a block; it is opened if needed.
 
         Raises:
-            ResourceExhausted: too many are in use.
+            ResourceExhausted: too many graphs are in use.
             DatabaseClosed: the server is stopping.
         """
         value = self.take(key, open_)
@@ -91,7 +91,7 @@ class OpenPool(Generic[Opened]):
             self.give(value)
 
     def take(self, key: Hashable, open_: Callable[[], Opened]) -> Opened:
-        """Begin to use the one with a key. Every take needs one `give`."""
+        """Begin to use the graph of a key. Every `take` needs one `give`."""
         with self._changed:
             while (entry := self._entries.get(key)) is not None and entry.value is None:
                 self._changed.wait()  # Another thread is opening it.
@@ -119,7 +119,7 @@ class OpenPool(Generic[Opened]):
         return value
 
     def take_open(self, key: Hashable) -> Opened | None:
-        """Like `take`, but returns None if it is not open.
+        """Like `take`, but returns None if the graph is not open.
 
         It never waits for an opening.
         """
@@ -132,7 +132,7 @@ class OpenPool(Generic[Opened]):
             return entry.value
 
     def give(self, value: Opened) -> None:
-        """End one use."""
+        """End one use of a graph."""
         closing: list[Opened] = []
         with self._changed:
             entries = (*self._entries.values(), *self._discarded)
@@ -152,7 +152,7 @@ class OpenPool(Generic[Opened]):
             unneeded.close()
 
     def discard(self, value: Opened) -> None:
-        """Stop sharing one: the next user opens it again. A user of it calls this."""
+        """Stop sharing a graph: the next user opens it again. A user of the graph calls this."""
         with self._changed:
             for key, entry in list(self._entries.items()):
                 if entry.value is value:
@@ -160,7 +160,7 @@ class OpenPool(Generic[Opened]):
                     self._discarded.append(entry)
 
     def close_unused(self, key: Hashable) -> None:
-        """Close the one with a key, if it is open and nobody uses it."""
+        """Close the graph of a key, if it is open and nobody uses it."""
         with self._changed:
             entry = self._entries.get(key)
             value = self._remove(key) if entry is not None and _is_unused(entry) else None
@@ -174,7 +174,7 @@ class OpenPool(Generic[Opened]):
         return value
 
     def _make_room(self) -> Opened | None:
-        """If too many are open, remove the least recently used one, which the caller closes."""
+        """If too many are open, remove the least recently used graph, which the caller closes."""
         if len(self._entries) < self._open_max:
             return None
         for key, entry in self._entries.items():
@@ -187,7 +187,7 @@ class OpenPool(Generic[Opened]):
         )
 
     def _watch(self) -> None:
-        """Wake up when the first of the unused ones will have been unused for long."""
+        """Wake up when the first of the unused graphs will have been unused for long."""
         unused = [entry.unused_since for entry in self._entries.values() if _is_unused(entry)]
         if unused and self._timer is None and not self._is_closed:
             wait_s = min(unused) + self._idle_s - monotonic()
@@ -196,7 +196,7 @@ class OpenPool(Generic[Opened]):
             self._timer.start()
 
     def _sweep(self) -> None:
-        """Close those that are unused for long; if others are open, check again later."""
+        """Close graphs that are unused for long; if others are open, check again later."""
         latest = monotonic() - self._idle_s
         with self._changed:
             self._timer = None
@@ -216,9 +216,9 @@ class OpenPool(Generic[Opened]):
             return_memory()
 
     def close(self, patience_s: float = CLOSING_S) -> None:
-        """Close all; what is still used after some time is closed when its users end.
+        """Close all graphs; one that is still used after some time is closed when its users end.
 
-        None can be opened afterwards.
+        No graph can be opened afterwards.
         """
         with self._changed:
             self._is_closed = True

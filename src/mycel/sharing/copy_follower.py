@@ -65,7 +65,7 @@ class CopyFollower:
                 is_reached = head.seq <= reader.position
                 if not is_reached or commits.commit_at(reader, head.seq) != head.commit:
                     self.close()
-                    raise CopyOutdatedError("the history of the graph is another one")
+                    raise CopyOutdatedError("the graph has another history")
 
     def is_behind(self) -> bool:
         """True if the graph has transactions that the copy has not seen."""

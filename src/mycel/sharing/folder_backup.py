@@ -113,7 +113,7 @@ def _check_replaceable(folder: Path, *, force: bool) -> None:
     if not force:
         raise DuplicateExists(
             f"There is something at {str(folder)!r}.",
-            hint="Restore to another place, or say --force: it is kept under another name.",
+            hint="Restore to another place, or pass --force: it is kept under another name.",
         )
     for graph in folder.glob("*.db"):
         if not graph.is_symlink():

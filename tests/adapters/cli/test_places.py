@@ -235,7 +235,7 @@ def test_a_folder_that_was_moved_is_told_where_its_graph_is(
     moved.parent.mkdir()
     shop.rename(moved)
     monkeypatch.chdir(moved)
-    remedy = "`mycel init --workspace my-shop` goes on with that of"
+    remedy = "`mycel init --workspace my-shop` goes on with the workspace of"
     done = run("log")
     assert done.status == 1
     assert f"If the folder was moved here: {remedy} {shop}." in done.stderr
@@ -264,7 +264,7 @@ def test_a_folder_that_was_moved_goes_back_to_its_graph_after_a_new_one_was_made
     old.rename(moved)
     monkeypatch.chdir(moved)
     made = run("bootstrap")
-    remedy = f"`mycel init --workspace {hashed_name(old)}` goes on with that of {old}"
+    remedy = f"`mycel init --workspace {hashed_name(old)}` goes on with the workspace of {old}"
     assert "A new graph is made for this folder." in made.stderr
     assert remedy in made.stderr
     assert hashed_name(moved) in path_of(run)

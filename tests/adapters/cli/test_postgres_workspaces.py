@@ -93,7 +93,7 @@ def test_a_graph_is_restored_in_the_place_of_another_which_is_kept(
         now = db.snapshot()
         assert "is in use" in run("--db", url, "restore", file, "--force").stderr
     refused = run("--db", url, "restore", file)
-    assert (refused.status, "say --force" in refused.stderr) == (1, True)
+    assert (refused.status, "pass --force" in refused.stderr) == (1, True)
     assert run("--db", url, "restore", file, "--force").status == 0
     workspaces = workspaces_in(url)
     (aside,) = (name for name in workspaces.names() if name.startswith("replaced-"))
