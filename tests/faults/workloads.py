@@ -75,7 +75,17 @@ class Workload:
 
 
 def open_graph(path: Path, **options: object) -> mycel.Graph:
-    return mycel.open(path, actor="tester", clock_us=TickingClock(), **options)  # type: ignore[arg-type]
+    """Open a graph whose operations on files are the same in every process.
+
+    A sentence model, if one is installed, would write vectors as time allows.
+    """
+    return mycel.open(
+        path,
+        actor="tester",
+        clock_us=TickingClock(),
+        embedder="static",
+        **options,  # type: ignore[arg-type]
+    )
 
 
 def copy_graph(source: Path, target: Path) -> None:
