@@ -17,7 +17,8 @@ def group_key(dialect: Dialect, access: Access) -> str:
     """The expressions that rows are grouped by."""
     if access.kind == "json":
         return dialect.group_key(access.type, access.value, access.text)
-    return access.value
+    # PostgreSQL refuses to group and to sort by a constant.
+    return "nullif(0, 0)" if access.value == "NULL" else access.value
 
 
 def compile_aggregate(

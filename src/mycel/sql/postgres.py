@@ -253,6 +253,8 @@ def group_parts(type_: str, value: str, number: str, string: str) -> tuple[str, 
 
 def bare(value: str) -> str:
     """The value of a group, for an expression that is equal in all rows of the group."""
+    if value == "NULL":  # It has no type, by which the server could choose the aggregate.
+        value = "NULL::text"
     return f"(array_agg({value}))[1]" if value else ""
 
 
