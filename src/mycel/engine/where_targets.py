@@ -104,6 +104,7 @@ def only_target(
 
     Raises:
         NotFound: the variable is bound to no element.
+        DuplicateExists: the variable is bound to several elements.
     """
     reader = tx.reader
     numbers = targets(reader, where, variable.name, values, limit=SHOWN + 1)

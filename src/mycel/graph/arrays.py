@@ -3,7 +3,7 @@
     starts      where the links of an element begin, by element
     others      the element at the other end
     predicates  numbers of predicates
-    units weights in the units of `costs`
+    units       weights in the units of `costs`
 
 The arrays take 10 bytes for each link and direction. The links of one element are adjacent,
 cheapest first, then by predicate number and id. The reverse direction is built when it is first

@@ -2,7 +2,7 @@
 
 history_api    `db.history`: the log, versions, differences, tags, rollback, revert
 branches       copies of a graph beside it, each with a history of its own
-rollback the goals of a rollback or a revert
+rollback       the goals of a rollback or a revert
 merge_api      `db.merges`: open merges and their conflicts
 merge          three-way merge of branches
 state_steps    the steps to wanted elements in one transaction, and obstacles

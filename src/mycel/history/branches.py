@@ -113,10 +113,11 @@ class Branches:
 
         Raises:
             InvalidIdentifier, DuplicateExists: the branch cannot have this name, or another one has
-                it. ConstraintViolation: this thread is in a transaction, or the graph is in memory.
-                ResourceExhausted: there are too many branches. DatabaseBusy, DatabaseReadOnly,
-                DiskFull, DatabaseError: the copy cannot be made, or would leave too little of the
-                disk for writing on.
+                it.
+            ConstraintViolation: this thread is in a transaction, or the graph is in memory.
+            ResourceExhausted: there are too many branches.
+            DatabaseBusy, DatabaseReadOnly, DiskFull, DatabaseError: the copy cannot be made, or
+                would leave too little of the disk for writing on.
         """
         self._check_in_file()
         self._store.check_may_write()
@@ -142,8 +143,8 @@ class Branches:
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.
             ConstraintViolation: the branch is main, or it has commits that main lacks and
-                `unmerged` is False. DatabaseBusy: it is open somewhere, or is the one that `mycel`
-                uses.
+                `unmerged` is False.
+            DatabaseBusy: it is open somewhere, or is the one that `mycel` uses.
         """
         self._store.check_may_write()
         branch = self.get(name)

@@ -148,6 +148,7 @@ class Merges:
 
         Raises:
             NotFound: no such merge is open.
+            ConstraintViolation: conflicts are undecided; the data has them.
         """
         return self._merging.commit(
             merge, by=self._defaults.actor_or(by), message=self._defaults.message_or(message)

@@ -57,6 +57,7 @@ class SavedViews:
             ConstraintViolation: the name is empty or too long.
             DuplicateExists: another view has this name.
             NotFound: no view has this id.
+            ResourceExhausted: there are too many views.
         """
         head = self._head(id_ or token_hex(_ID_BYTES), name)
         is_new = id_ is None

@@ -3,10 +3,13 @@
 A goal has an element as it is, and as it should be. In this order of steps, every name is free
 before another element takes it:
 
-1. create definitions, 2. remove links, except those that a link refers to which moves away from
-them in step 5: remove these after step 5, 3. give temporary names to concepts whose names others
-need, 4. create concepts, and give all concepts their names, 5. create links, and give all links
-their ends, 6. set contents, 7. remove concepts, and at last definitions.
+1. create definitions,
+2. remove links; but remove a link after step 5 if another link refers to it and moves away then,
+3. give temporary names to concepts whose names others need,
+4. create concepts, and give all concepts their names,
+5. create links, and give all links their ends,
+6. set contents,
+7. remove concepts, and at last definitions.
 
 If a step fails, it is noted as an obstacle and the next step is tried, so that all obstacles are
 known at once.

@@ -1,7 +1,7 @@
 r"""Splits the text of a command into tokens. The first character of a token determines its kind.
 
     first character            the token is
-    " a string, or the beginning of a broken string
+    "                          a string, or the beginning of a broken string
     ?                          a variable or a dot path (checked where it is used)
     letter or _                a keyword, a bare key or the name of a placeholder
     digit, or a sign or dot    a number (checked where it is used)

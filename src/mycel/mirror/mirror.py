@@ -96,7 +96,7 @@ class Mirror:
             NotFound: there is no such branch.
             ConstraintViolation: the branch is no mirror, or the graph has knowledge of its own and
                 `merge` is False. Or a file cannot be read; call `import_edits` when it can.
-                GitFailed: a call of git failed.
+            GitFailed: a call of git failed.
         """
         from mycel.mirror.joining import Joining  # noqa: PLC0415 - it needs what an import needs
 

@@ -49,7 +49,7 @@ def read_json(text: bytes | str) -> Any:
 
     Raises:
         ValueError: the text is no JSON, or no UTF-8. A `json.JSONDecodeError` has the place.
-            InvalidSyntax: an object has a duplicate key.
+        InvalidSyntax: an object has a duplicate key.
     """
     value = orjson.loads(text)
     data = text.encode() if isinstance(text, str) else text

@@ -399,8 +399,8 @@ def canonical_weight(weight: object) -> float:
     0.9 thus stays 0.9, and the 32 bits in the record are exact.
 
     Raises:
-        InvalidValueType: the weight is no number. ConstraintViolation: it is not within 0 and 1 (it
-            is a traversal cost).
+        InvalidValueType: the weight is no number.
+        ConstraintViolation: it is not within 0 and 1 (it is a traversal cost).
     """
     if weight.__class__ is not float:
         if not isinstance(weight, (int, float)) or isinstance(weight, bool):

@@ -154,6 +154,7 @@ class NamedQueries:
 
         Raises:
             NotFound: no query has this name.
+            InvalidSyntax, InvalidValueType: a parameter is missing, unknown, or of another type.
         """
         query = self.get(name, readonly=readonly)
         values = checked_arguments(query, arguments or {})

@@ -4,8 +4,8 @@ Definitions are concepts (KIP §2.9) that people and models write and improve. T
 leniently: an invalid entry has no effect, and no definition is an error:
 
     instance_schema      attribute -> {type, item_type, is_required, default_value, enum, merge}
-    schema_enforcement "strict": violations that are otherwise warnings refuse the write
-    subject_types, object_types names of types, or "*"; without these keys, any type
+    schema_enforcement   "strict": violations that are otherwise warnings refuse the write
+    subject_types, object_types   names of types, or "*"; without these keys, any type
     is_symmetric, is_transitive   only `true` is true
 
 A `type` is one of JSON's (`string number boolean array object null`), `integer`, or `any`; several

@@ -3,7 +3,7 @@
 A declared type is defined like any other, by a `$ConceptType` or a `$PropositionType`. The
 attributes of the definition have two views of the declaration:
 
-    pg the whole declaration, in its order, which the engine reads
+    pg                 the whole declaration, in its order, which the engine reads
     instance_schema    the same for readers of KIP: attribute -> {type, is_required, …}
     subject_types, object_types, description, is_interface
 

@@ -91,8 +91,8 @@ def export(
     Raises:
         TypeMismatch: there is no such type.
         InvalidValueType: several tables cannot be written to one file.
-        DatabaseError: the target cannot be written. NotFound: pyarrow is not installed, and the
-            format needs it.
+        DatabaseError: the target cannot be written.
+        NotFound: pyarrow is not installed, and the format needs it.
     """
     place = target if hasattr(target, "write") else Path(os.fsdecode(target))
     name = str(place) if isinstance(place, Path) else ""

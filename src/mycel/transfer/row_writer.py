@@ -1,8 +1,8 @@
 """Rows to the graph, a chunk at a time, in one of three modes.
 
-    append every row is new; an existing element is an error
-    merge the element of a row gets the properties of the row, and keeps other properties
-    overwrite the element of a row gets exactly the properties of the row; elements of the loaded
+    append      every row is new; an existing element is an error
+    merge       the element of a row gets the properties of the row, and keeps other properties
+    overwrite   the element of a row gets exactly the properties of the row; elements of the loaded
                 types without a row are removed
 
 New rows are written with the bulk puts of the transaction, which cost a fraction of single puts.

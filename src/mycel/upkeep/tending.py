@@ -3,12 +3,12 @@
 The elements of a task have letters. A decision is one transaction of the actor who decides, with a
 reason. All guards check it, and `revert` undoes it.
 
-    merge the elements become one, that in `keep`; values that it does not take over are named
-    supersede the element in `keep` takes the place of the others
-    keep both all elements stay unchanged
-    drop all elements are archived, except that in `keep`
-    summarise the knowledge in the elements is written as concepts that are `derived_from` them; the
-               elements are archived; an existing concept changes only with `update: true`
+    merge      the elements become one, the one in `keep`; lost values are named
+    supersede  the element in `keep` takes the place of the others
+    keep both  all elements stay unchanged
+    drop       the elements except the one in `keep` are archived; without `keep`, all
+    summarise  the knowledge in the elements is written as concepts that are `derived_from` them;
+               the elements are archived; an existing concept changes only with `update: true`
     later      the task waits for a day
 
 A task accepts only the decisions that it offers. No decision merges away or archives a pinned or

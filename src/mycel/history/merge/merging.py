@@ -369,6 +369,7 @@ class Merging:
 
         Raises:
             NotFound: no such merge is open.
+            ConstraintViolation: several merges are open, and no id is given.
         """
         requests = self._requests()
         if id_ is not None:

@@ -272,8 +272,8 @@ class BranchPlaces(Protocol):
 
         Raises:
             InvalidIdentifier, DuplicateExists: the branch cannot have this name, or another one has
-                it. DatabaseBusy, DatabaseReadOnly, DiskFull, DatabaseError: the copy cannot be
-                made.
+                it.
+            DatabaseBusy, DatabaseReadOnly, DiskFull, DatabaseError: the copy cannot be made.
         """
 
     def remove(self, name: str) -> None:

@@ -83,8 +83,8 @@ def existing(graph: Path, name: str) -> Path:
     """The path of an existing branch.
 
     Raises:
-        InvalidIdentifier: the name cannot be the name of a branch. NotFound: there is no such
-            branch.
+        InvalidIdentifier: the name cannot be the name of a branch.
+        NotFound: there is no such branch.
     """
     path = file_of(graph, name)
     if sees_branch(name) and (name == MAIN or path.exists()):

@@ -55,8 +55,9 @@ def open_given(path: str | os.PathLike[str], buffering: int = -1) -> BinaryIO:
     """Open a file that a user names: a regular file, or one that the shell has opened (`<(…)`).
 
     Raises:
-        OSError: the file cannot be opened. NoPlainFile: it is a pipe, device or folder; reading it
-            might never end. ValueError: no file can have this name.
+        OSError: the file cannot be opened.
+        NoPlainFile: it is a pipe, device or folder; reading it might never end.
+        ValueError: no file can have this name.
     """
     name = os.fspath(path)
     if name.startswith(_GIVEN):
@@ -68,8 +69,8 @@ def read_bounded(path: str | os.PathLike[str], bytes_max: int) -> bytes:
     """The content of a regular file, or of one that the shell has opened.
 
     Raises:
-        OSError: the file cannot be read. ValueError: it is no regular file, or has more than
-            `bytes_max` bytes.
+        OSError: the file cannot be read.
+        ValueError: it is no regular file, or has more than `bytes_max` bytes.
     """
     with open_given(path) as file:
         content = file.read(bytes_max + 1)

@@ -4,7 +4,7 @@
     recall_passage  of each concept: names, phrases and word pieces of its text, its episode
     recall_vector   of each concept and model: the vector of its text
     recall_block    of each model: the passages of a range of elements (`search.index.blocks`)
-    recall_model of each model: its calibration, which gives its cosines a meaning
+    recall_model    of each model: its calibration, which gives its cosines a meaning
 
 This is derived data: no record, root or history depends on it, `verify` leaves it out, and it is
 made when first needed. `seq` of a row is the version of its element. A mark means that all elements

@@ -349,8 +349,9 @@ class Reader:
         is not checked.
 
         Raises:
-            InvalidId: the value is no reference. TypeMismatch: a natural key has a type or
-                predicate that was never defined. NotFound: nothing has this natural key.
+            InvalidId: the value is no reference.
+            TypeMismatch: a natural key has a type or predicate that was never defined.
+            NotFound: nothing has this natural key.
         """
         identity = kip_identity(ref) if isinstance(ref, str) else None
         if identity is not None and self.concept_named(None, str(ref), tombstoned=True) is None:

@@ -45,8 +45,9 @@ def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None
     is fetched before it is counted.
 
     Raises:
-        ExecutionTimeout: the statement took longer than the reader's deadline. ResourceExhausted:
-            the result has too many rows or bytes. SumOverflowError: a sum went beyond 64 bits.
+        ExecutionTimeout: the statement took longer than the reader's deadline.
+        ResourceExhausted: the result has too many rows or bytes.
+        SumOverflowError: a sum went beyond 64 bits.
     """
     width = len(statement.json_columns)
     size = CELLS_AT_FIRST

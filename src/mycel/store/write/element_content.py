@@ -83,8 +83,8 @@ def content(value: Mapping[str, Any] | None, field: str) -> tuple[str, bytes]:
 
     Raises:
         InvalidValueType: something in it is no JSON value.
-        ResourceExhausted: the object nests too deep or is too large. ConstraintViolation: a key is
-            reserved.
+        ResourceExhausted: the object nests too deep or is too large.
+        ConstraintViolation: a key is reserved.
     """
     if value is None or (value.__class__ is dict and not value):
         return NO_CONTENT

@@ -62,8 +62,8 @@ def check_not_in_use(ledger: Ledger, concept: Concept) -> None:
     """Refuse to remove the definition of a type or predicate that is still in use.
 
     Raises:
-        ImmutableTarget: the concept defines one of the two meta-types. ConstraintViolation: it
-            defines a type or predicate that is still in use.
+        ImmutableTarget: the concept defines one of the two meta-types.
+        ConstraintViolation: it defines a type or predicate that is still in use.
     """
     if concept.type not in META_TYPES:
         return

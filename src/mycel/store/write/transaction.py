@@ -527,8 +527,8 @@ class Transaction:
             NotFound: there is no such element.
             InvalidId: a link has no type or name, a concept no predicate.
             TypeMismatch: the type or predicate is not defined.
-            ImmutableTarget: the concept is the definition of a type or predicate. DuplicateExists:
-                there is already a live element with the new identity.
+            ImmutableTarget: the concept is the definition of a type or predicate.
+            DuplicateExists: there is already a live element with the new identity.
         """
         moves = Moves(self.ledger)
         moved = self._move(moves, ref, type_name, name, predicate, attributes)
@@ -674,7 +674,7 @@ class Transaction:
         Raises:
             NotFound: there is no such live element.
             ConstraintViolation: the concept defines a type or predicate that is still in use.
-                ImmutableTarget: it defines one of the two meta-types.
+            ImmutableTarget: it defines one of the two meta-types.
         """
         return self.retire_found(self.get(ref), reason=reason)
 

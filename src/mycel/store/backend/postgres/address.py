@@ -78,8 +78,8 @@ def parse_address(text: str) -> Address:
     """The address in a URL.
 
     Raises:
-        NotADatabase: the text is no such URL, or has a password. InvalidIdentifier: a workspace or
-            branch cannot have this name.
+        NotADatabase: the text is no such URL, or has a password.
+        InvalidIdentifier: a workspace or branch cannot have this name.
     """
     try:
         parts = urlsplit(text)

@@ -68,8 +68,8 @@ class SchemaBranches:
         """The URL of an existing branch.
 
         Raises:
-            InvalidIdentifier: the name cannot be the name of a branch. NotFound: there is no such
-                branch.
+            InvalidIdentifier: the name cannot be the name of a branch.
+            NotFound: there is no such branch.
         """
         place, names = self.place(name), self.names()
         if name not in names and name not in self.unreadable():

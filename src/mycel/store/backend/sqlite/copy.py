@@ -40,8 +40,8 @@ def create_branch(source: Backend, graph: Path, name: str, prepare: Callable[[Pa
 
     Raises:
         InvalidIdentifier, DuplicateExists: the branch cannot have this name, or another one has it.
-            DatabaseBusy: a writer, or another creation, took too long. DatabaseReadOnly, DiskFull,
-            DatabaseError: it cannot be written.
+        DatabaseBusy: a writer, or another creation, took too long.
+        DatabaseReadOnly, DiskFull, DatabaseError: the copy cannot be written.
     """
     target = file_of(graph, name)
     making = f"{graph.name}@.making"
