@@ -35,7 +35,7 @@ def as_units(cost: object) -> int:
 
     Raises:
         InvalidValueType: the cost is no number.
-        ConstraintViolation: it is less than 0, more than `TRAVERSE_COST_MAX`, or not finite.
+        ConstraintViolation: the cost is less than 0, more than `TRAVERSE_COST_MAX`, or not finite.
     """
     if isinstance(cost, bool) or not isinstance(cost, int | float):
         raise InvalidValueType(f"max_cost must be a number, not {kind_of(cost)}.")

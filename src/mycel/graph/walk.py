@@ -218,7 +218,7 @@ def check_whole(name: str, number: object) -> None:
     """Check that a number is a whole number.
 
     Raises:
-        InvalidValueType: it is not.
+        InvalidValueType: the value is no whole number.
     """
     if not isinstance(number, int) or isinstance(number, bool):
         raise InvalidValueType(f"{name} must be a whole number, not {kind_of(number)}.")

@@ -144,7 +144,7 @@ class Branches:
             InvalidIdentifier, NotFound: there is no such branch.
             ConstraintViolation: the branch is main, or it has commits that main lacks and
                 `unmerged` is False.
-            DatabaseBusy: it is open somewhere, or is the one that `mycel` uses.
+            DatabaseBusy: the branch is open somewhere, or is the one that `mycel` uses.
         """
         self._store.check_may_write()
         branch = self.get(name)

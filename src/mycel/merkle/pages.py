@@ -123,7 +123,7 @@ def unpack(page: int, stored: bytes) -> Page:
     """A page from its number and its stored bytes.
 
     Raises:
-        ValueError: they are neither a branch nor a bucket.
+        ValueError: the bytes are neither a branch nor a bucket.
     """
     if stored[:1] == BUCKET and len(stored) > 1 and len(stored) % LEAF_BYTES == 1:
         return stored

@@ -152,7 +152,8 @@ class SchemaApi:
 
         Raises:
             NotFound: nothing of this name is hidden.
-            SchemaError: they need a missing declaration, such as the type at an end of an edge.
+            SchemaError: one of them needs a missing declaration, such as the type at an end of an
+                edge.
         """
         with self._store.reading() as reader:
             desired = hidden_data.with_restored(reader, names)

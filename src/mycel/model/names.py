@@ -35,7 +35,7 @@ def check_identifier(name: object, noun: str) -> str:
 
     Raises:
         InvalidValueType: the name is no string.
-        InvalidIdentifier: it is no identifier, or longer than 255 bytes.
+        InvalidIdentifier: the name is no identifier, or longer than 255 bytes.
     """
     if not isinstance(name, str):
         raise InvalidValueType(f"The name of a {noun} must be a string, not {kind_of(name)}.")
@@ -79,7 +79,7 @@ def check_text(text: object, label: str, bytes_max: int, *, empty: bool = True) 
 
     Raises:
         InvalidValueType: the text is no string, or holds a lone surrogate or NUL.
-        ConstraintViolation: it is empty where that is not allowed, or too long.
+        ConstraintViolation: the text is empty where that is not allowed, or too long.
     """
     if not isinstance(text, str):
         raise InvalidValueType(f"The {label} must be a string, not {kind_of(text)}.")

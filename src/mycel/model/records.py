@@ -400,7 +400,7 @@ def canonical_weight(weight: object) -> float:
 
     Raises:
         InvalidValueType: the weight is no number.
-        ConstraintViolation: it is not within 0 and 1 (it is a traversal cost).
+        ConstraintViolation: the weight, a traversal cost, is not from 0 to 1.
     """
     if weight.__class__ is not float:
         if not isinstance(weight, (int, float)) or isinstance(weight, bool):

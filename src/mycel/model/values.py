@@ -122,7 +122,7 @@ def json_object(value: JsonObject, label: str) -> JsonObject:
 
     Raises:
         InvalidValueType: the object holds a value that is neither JSON nor a time.
-        ResourceExhausted: it nests too deep or is too large.
+        ResourceExhausted: the object nests too deep or is too large.
     """
     try:
         check_object(value, label)

@@ -430,7 +430,8 @@ class Store:
         """Append transactions of another copy of this graph, with all derived rows.
 
         Raises:
-            DatabaseCorrupt: they do not give the roots that they state; nothing was written.
+            DatabaseCorrupt: the transactions do not give the roots that they state; nothing was
+                written.
             Unsupported: the other copy has purged an element that this copy still has.
         """
         from mycel.store.write.journal_copy import copy_page  # noqa: PLC0415 - seldom needed

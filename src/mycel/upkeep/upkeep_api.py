@@ -42,7 +42,7 @@ class UpkeepApi:
 
         Raises:
             NotFound: there is no such element.
-            ImmutableTarget: it is a definition, or protected.
+            ImmutableTarget: the element is a definition, or protected.
         """
         return self._run(
             lambda tx: archive_element(tx, tx.get(ref), reason), by, f"Archive: {reason}"

@@ -108,7 +108,7 @@ def decisions(
     """The decisions that a caller gives in one of several forms, by the id of the conflict.
 
     Raises:
-        ConstraintViolation: they have none of these forms, or a choice lacks its value.
+        ConstraintViolation: the decisions have another form, or a choice lacks its value.
     """
     if isinstance(conflict, Conflict | Choice):
         return {conflict.id: _decision(choice or "", value)}

@@ -56,7 +56,7 @@ def open_given(path: str | os.PathLike[str], buffering: int = -1) -> BinaryIO:
 
     Raises:
         OSError: the file cannot be opened.
-        NoPlainFile: it is a pipe, device or folder; reading it might never end.
+        NoPlainFile: the path is a pipe, device or folder, whose reading might never end.
         ValueError: no file can have this name.
     """
     name = os.fspath(path)
@@ -70,7 +70,7 @@ def read_bounded(path: str | os.PathLike[str], bytes_max: int) -> bytes:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is no regular file, or has more than `bytes_max` bytes.
+        ValueError: the path is no regular file, or the file has more than `bytes_max` bytes.
     """
     with open_given(path) as file:
         content = file.read(bytes_max + 1)

@@ -272,7 +272,7 @@ class Reader:
         """Check that the deadline has not passed.
 
         Raises:
-            ExecutionTimeout: it has passed.
+            ExecutionTimeout: the deadline has passed.
         """
         if self._limits.are_over():
             raise over()

@@ -51,7 +51,7 @@ def refuse_self_link(subject: Ref, object_: Ref) -> None:
     """Refuse equal ends, before anything checks whether they are ids.
 
     Raises:
-        SelfEdgeError: they are equal.
+        SelfEdgeError: the ends are equal.
     """
     one, other = (getattr(ref, "id", ref) for ref in (subject, object_))
     if one is not None and one == other:

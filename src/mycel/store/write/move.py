@@ -66,7 +66,7 @@ def target_of(
 
     Raises:
         InvalidId: a concept has no predicate, a link no type or name.
-        ImmutableTarget: it is a definition, or would become one.
+        ImmutableTarget: the concept is a definition, or would become one.
         TypeMismatch: the type or predicate is not defined.
     """
     registry = ledger.registry

@@ -56,7 +56,7 @@ def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
     Raises:
         NotFound: there never was such an element, or it was purged before.
         ImmutableTarget: the concept defines one of the two meta-types.
-        ConstraintViolation: it defines a type or predicate that is still in use.
+        ConstraintViolation: the concept defines a type or predicate that is still in use.
     """
     check_reason(reason)
     ledger = tx.ledger

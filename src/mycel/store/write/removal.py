@@ -63,7 +63,7 @@ def check_not_in_use(ledger: Ledger, concept: Concept) -> None:
 
     Raises:
         ImmutableTarget: the concept defines one of the two meta-types.
-        ConstraintViolation: it defines a type or predicate that is still in use.
+        ConstraintViolation: the concept defines a type or predicate that is still in use.
     """
     if concept.type not in META_TYPES:
         return

@@ -674,7 +674,7 @@ class Transaction:
         Raises:
             NotFound: there is no such live element.
             ConstraintViolation: the concept defines a type or predicate that is still in use.
-            ImmutableTarget: it defines one of the two meta-types.
+            ImmutableTarget: the concept defines one of the two meta-types.
         """
         return self.retire_found(self.get(ref), reason=reason)
 
