@@ -403,6 +403,8 @@ def sort_terms(dialect: Dialect, access: Access, descending: bool) -> list[str]:
             *(f"{key}{way}" for key in keys),
         ]
     value = access.value
+    if value == "NULL":  # It orders nothing, and PostgreSQL refuses to sort by a constant.
+        return []
     if access.kind == "text":
         value = dialect.ordered(access.string or value)
     elif access.kind == "number":

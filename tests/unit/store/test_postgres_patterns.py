@@ -64,12 +64,17 @@ def test_a_pattern_matches_the_texts_that_it_matches_in_re2(
     }  # fmt: skip
 
 
-def test_a_group_by_a_value_that_is_always_null_is_empty(postgres_server: PostgresServer) -> None:
+def test_rows_are_grouped_and_sorted_by_a_value_that_is_always_null(
+    postgres_server: PostgresServer,
+) -> None:
     with mycel.open(postgres_server.url(), core_capsules=False) as db:
         with db.transaction() as tx:
             tx.define_predicate("knows")
-        command = 'FIND(?a.subject, COUNT(?a)) WHERE { (?a, "knows", ?a) } LIMIT 1'
-        assert db.execute(command).rows == []
+        where = 'WHERE { (?a, "knows", ?a) }'
+        assert db.execute(f"FIND(?a.subject, COUNT(?a)) {where} LIMIT 1").rows == []
+        both = f'{where[:-1]} OPTIONAL {{ (?a, "knows", ?a) }} }}'
+        for order in ("?a.subject", "?a.weight DESC", "?a.attributes.none"):
+            assert db.execute(f"FIND(?a.name) {both} ORDER BY {order}").rows == []
 
 
 def test_a_filter_finds_the_same_on_both_backends(postgres_server: PostgresServer) -> None:
