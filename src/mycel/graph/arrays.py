@@ -199,7 +199,7 @@ def read_arrays(store: Store, check: Callable[[], None] = lambda: None) -> Array
 
 
 def _columns(reader: Reader, links: int, check: Callable[[], None]) -> NDArray[Any]:
-    """Subjects, objects, predicates and weights of all links; `links` is their number."""
+    """Subjects, objects, predicates and weights of all links; there are at most `links`."""
     import numpy as np  # noqa: PLC0415 - as above
 
     columns = np.empty((4, links), np.int32)

@@ -1,4 +1,4 @@
-"""Doubts about the links of a traversal: those whose evidence leaves them without acceptance.
+"""Doubts about links of a traversal: those that are contested, rejected or insufficient.
 
 Reading the evidence takes half as long as the traversal, so it is read only for links that are
 shown.

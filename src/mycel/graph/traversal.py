@@ -251,8 +251,8 @@ def search(
 ) -> _Found:
     """Find up to `nodes_max` nearest elements, each with the link over which it was reached.
 
-    The frontier then holds elements that are within the cost and were not reached. The search ends
-    at `goal`, if that is given.
+    The frontier holds the arrivals within the cost that were left at the end. The search ends at
+    `goal`, if that is given.
     """
     arrivals: list[_Arrival] = []
     heap: list[_Arrival] = []

@@ -1,8 +1,8 @@
 """Hints for several tokens together that come from another language.
 
-The hint repeats the tokens around the failure: `SET born = 1811` becomes `SET ATTRIBUTES { born:
-1811 }`. Every function reads from a place without moving on, and returns a hint, or None. The
-functions run only after a command has failed.
+The hint repeats the tokens around the failure: `SET born = 1811` becomes
+`SET ATTRIBUTES { born: 1811 }`. Every function reads from a place without moving on, and returns a
+hint, or None. The functions run only after a command has failed.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def matcher_choice(tokens: KipTokens, opened: int, key: str) -> str | None:
 def triple(tokens: KipTokens, name: str) -> str | None:
     """A hint about SPARQL's `?d treats ?s` or `?d a :Drug`, or Cypher's `?d:Drug`.
 
-    It is read from the place after the variable.
+    The next token is the one after the variable.
     """
     texts, at = tokens.tokens, tokens.at
     if texts[at] == ":" and texts[at + 1].isidentifier() and texts[at + 2][0] != "?":

@@ -73,7 +73,7 @@ _BRACE = re.compile(
 WINDOW_CHARACTERS: Final = 1 << 17
 """The number of characters of a capsule that are split into tokens at a time."""
 AHEAD_CHARACTERS: Final = 1 << 12
-"""The number of characters by which a block that is longer than the window is extended."""
+"""The number of characters after a block longer than the window that are split with it."""
 FOLDED_CHARACTERS_MIN: Final = 4096
 """The length from which commands are folded; in shorter commands, folding saves nothing."""
 

@@ -71,7 +71,7 @@ class _Upserts(LazyNodes[ast.Upsert]):
 class _Blocks(LazyNodes[ast.UpsertBlock]):
     """The blocks of a statement.
 
-    The first iteration yields the blocks that are unread yet, later iterations all blocks.
+    The first iteration yields the blocks that are not read yet, later iterations all blocks.
     """
 
     def __init__(self, text: str, start: int, unread: Iterator[ast.UpsertBlock]) -> None:

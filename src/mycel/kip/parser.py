@@ -54,7 +54,10 @@ _LIST = "A command is text and starts with the keyword of its statement: FIND as
 
 
 BEGINNING_CHARACTERS: Final = 1 << 16
-"""The lengths of the beginnings of a long text that are parsed before the whole text."""
+"""The length of the first beginning of a long text that is parsed before the whole text.
+
+Each further beginning is `_GROWTH` times as long.
+"""
 _GROWTH: Final = 8
 
 
@@ -92,8 +95,8 @@ def parse(text: str, *, bytes_max: int = COMMAND_BYTES_MAX) -> ast.Command:
 def _parse_beginnings(text: str) -> None:
     """Raise the error of a long text that is already wrong at its beginning.
 
-    This saves splitting megabytes of text into tokens only to refuse one of the first. A beginning
-    is cut off anywhere, so an error counts only if it is well before the cut.
+    This saves splitting megabytes of text into tokens only to refuse one of the first tokens. A
+    beginning is cut off anywhere, so an error counts only if it is well before the cut.
     """
     size = BEGINNING_CHARACTERS
     while size * _GROWTH < len(text):

@@ -1,7 +1,7 @@
 """Concept matchers and link patterns (KIP §3.4.1, §3.4.2, §4.1).
 
-UPSERT needs exactly one element: with `exact`, a matcher is `{type, name}` or `{id}`, and a
-predicate is one name.
+A pattern of UPSERT identifies one element: with `exact`, a matcher is `{type, name}` or `{id}`, and
+a predicate is one name.
 """
 
 from __future__ import annotations

@@ -176,8 +176,8 @@ def _not_closed(
 ) -> MycelError:
     """The error for a token where the block should end.
 
-    SET starts the `parts` parts; the block may still have those in `left`. `is_first` is True if
-    EXPECT VERSION may still come.
+    `parts` are the parts that SET starts; `left` are those that the block does not have yet.
+    `is_first` is True if EXPECT VERSION was not read.
     """
     token, part = tokens.tokens[tokens.at : tokens.at + 2]
     if token == "SET" and part in {*_CONCEPT_PARTS, *_LINK_PARTS, "METADATA"}:

@@ -33,8 +33,8 @@ Namespace = Literal["concepts", "edges"]
 class Snapshot:
     """All roots of one moment, read from one consistent view.
 
-    The time is only information: no root of the snapshot covers it. The journal does, in the entry
-    of each transaction.
+    The time is only information: the overall root does not include it. The journal covers times in
+    the entry of each transaction.
     """
 
     entries: int

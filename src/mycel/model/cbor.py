@@ -145,7 +145,10 @@ def flat_object(value: Mapping[str, Any]) -> bytes | None:
 
 
 def _shape(keys: tuple[Any, ...]) -> tuple[tuple[str, bytes], ...] | None:
-    """Keys in the order of their encodings, with these; None if they are too many or too long."""
+    """Keys with their encodings, sorted by these; None if there are too many.
+
+    Also None if a key is no short ASCII text.
+    """
     if len(keys) > _FLAT_KEYS_MAX or any(
         type(key) is not str or len(key) > _KEY_CHARACTERS_MAX or not key.isascii() for key in keys
     ):

@@ -48,7 +48,8 @@ def read_json(text: bytes | str) -> Any:
     {'a': [1, 2.5]}
 
     Raises:
-        ValueError: the text is no JSON, or no UTF-8. A `json.JSONDecodeError` has the place.
+        ValueError: the text is no JSON, or no UTF-8. The error is a `json.JSONDecodeError`, which
+            has the place.
         InvalidSyntax: an object has a duplicate key.
     """
     value = orjson.loads(text)

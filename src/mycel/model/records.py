@@ -282,7 +282,7 @@ def decode_concept(record: bytes) -> ConceptFields:
     """Read a concept's record.
 
     Raises:
-        InvalidValueType: the record is no such record, or not in canonical form.
+        InvalidValueType: the bytes are no such record, or not in canonical form.
     """
     fields = _decode_map(record)
     try:
@@ -305,7 +305,7 @@ def decode_edge(record: bytes) -> EdgeFields:
     """Read an edge's record.
 
     Raises:
-        InvalidValueType: the record is no such record, or not in canonical form.
+        InvalidValueType: the bytes are no such record, or not in canonical form.
     """
     fields = _decode_map(record)
     try:

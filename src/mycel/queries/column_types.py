@@ -18,7 +18,7 @@ _TEXTS: Final = frozenset(("name", "type", "id"))
 
 
 class ColumnOrigin(NamedTuple):
-    """The origin of a column: a variable of one type and a path from it, or a function of both."""
+    """The origin of a column: a variable of one type and a path from it, or an aggregate."""
 
     type: str = ""
     """The type of the variable; empty if unknown."""

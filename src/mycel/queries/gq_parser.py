@@ -1,7 +1,7 @@
 """Parses the text of a `.gq` file into declarations of named queries.
 
-The header has tokens of its own. The body is copied up to its closing brace (strings and comments
-do not count), and parsed as KIP. Every error names its line.
+The header has tokens of its own. The body is copied up to its closing brace (braces in strings and
+comments do not count), and parsed as KIP. Every error names its line.
 """
 
 from __future__ import annotations

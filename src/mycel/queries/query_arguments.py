@@ -27,7 +27,7 @@ def checked_arguments(query: NamedQuery, arguments: Mapping[str, Any]) -> dict[s
 
     Raises:
         InvalidSyntax: a parameter is missing or unknown.
-        InvalidValueType: a value has not the type of its parameter.
+        InvalidValueType: a value does not have the type of its parameter.
     """
     names = [parameter.name for parameter in query.parameters]
     for name in arguments:

@@ -50,7 +50,7 @@ def _function(dialect: Dialect, function: AggregateName, *, exact: bool) -> str:
 
 
 def _certain(dialect: Dialect, extreme: str) -> str:
-    """MIN or MAX; it fails the statement if SQLite may have chosen the wrong value."""
+    """MIN or MAX; it ends the statement with an error if SQLite may have chosen wrongly."""
     return (
         f"CASE WHEN {dialect.is_float(extreme)} AND {extreme} >= {portable.LARGE}"
         f" THEN {dialect.INEXACT} ELSE {extreme} END"

@@ -329,7 +329,7 @@ class Patterns:
     # Walks.
 
     def _begin_walk(self, select: Select, atom: ir.Atom, waiting: Sequence[ir.Condition]) -> bool:
-        """Bind one end of a walk whose ends are both unknown: the end that has conditions.
+        """Bind one end of a walk whose ends are both unknown: if possible, one that has conditions.
 
         The conditions are then tested before the walk. Returns False if the atom is no such walk.
         """

@@ -219,7 +219,7 @@ def exact_aggregate_function(function: AggregateName) -> str:
 
 
 INEXACT: Final = "mycel_inexact()"
-"""The text of the error that ends a statement which has to be compiled with exact aggregates."""
+"""A call that ends the statement with an error: it has to be compiled with exact aggregates."""
 
 
 def finite(number: str) -> str:

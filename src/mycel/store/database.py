@@ -272,8 +272,8 @@ class Store:
     def needs_seed(self) -> bool:
         """True if the core capsules are still to be written into the graph.
 
-        The graph is new, or the process that made it died before it wrote them. A bare graph has
-        none.
+        The graph is new, or the process that made it died before it wrote them. False for a bare
+        graph, which needs none.
         """
         with self.reading() as reader:
             rows = reader.fetch_all("SELECT message FROM tx ORDER BY seq LIMIT 2")
@@ -351,7 +351,8 @@ class Store:
         """Rewrite the file so that no page keeps bytes of deleted content, and empty the log.
 
         Moving rows between pages leaves copies in unused space, so only a rewrite removes them.
-        Returns False if others kept the file busy, or the disk was full: traces may remain.
+        Returns False if traces may remain: others kept the file busy, the disk was full, or the
+        graph is on a server.
         """
         self._check_writable()
         return self.location.scrub()
@@ -359,7 +360,8 @@ class Store:
     def fold(self, *, wait: bool = True) -> bool:
         """Write pending changes into the tree pages and the text index.
 
-        Returns False if another writer had the turn.
+        Returns False, and writes nothing, if the file is read-only, this thread is in a
+        transaction, or without `wait` somebody else is writing.
         """
         if self.location.readonly or self._writer.is_mine():
             return False
@@ -381,7 +383,7 @@ class Store:
     def merge_text(self) -> bool:
         """Merge a few pages of the text index.
 
-        Returns False if none is left, or if another writer had the turn.
+        Returns False if none is left, the file is read-only, or somebody is writing.
         """
         if self.location.readonly or self._writer.is_mine():
             return False
@@ -451,7 +453,7 @@ class Store:
     ) -> T | None:
         """Run `maintain` for data that can be derived again.
 
-        Does nothing and returns None if the file is read-only or another writer is at work.
+        Does nothing and returns None if the file is read-only or somebody is writing.
         """
         if self.location.readonly or self._writer.is_mine():
             return None

@@ -72,7 +72,7 @@ class SyntaxNode:
 
 
 class LazyNodes(ABC, Generic[T]):
-    """Nodes that are parsed from the text at each iteration; it replaces a tuple."""
+    """Nodes that are parsed from the text at each iteration, in place of a tuple."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[T]: ...

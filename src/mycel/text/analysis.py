@@ -2,10 +2,10 @@
 
 SQLite's tokenizer folds case and accents and reduces English words to their stems, but it keeps a
 run of Chinese, Japanese or Korean as one word. This module therefore separates such characters, in
-documents and in queries, and a query for several of them in a row becomes a phrase. It finds every
-substring; white space and punctuation between two characters do not count. Stop words ("the", "Of")
-are left out of both; in capitals they may have a meaning ("IT", "OR") and stay. Text is normalised
-first (NFC).
+documents and in queries, and a query for several of them in a row becomes a phrase, which finds
+every substring and nothing else; white space and punctuation between two characters do not count.
+Stop words ("the", "Of") are left out of documents and queries; in capitals they may have a meaning
+("IT", "OR") and stay. Text is normalised first (NFC).
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ TEXT_CHARACTERS_MAX = 200_000
 """The maximum number of characters of one element that are indexed."""
 
 QUESTION_CHARACTERS_MAX = 4096
-"""The maximum number of characters of a question: FTS5 takes time quadratic in its terms."""
+"""The maximum number of characters of a question that are used; the rest is ignored.
+
+FTS5 takes time quadratic in the number of terms.
+"""
 
 _IDEOGRAPHS = (
     "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u312f\u3130-\u318f\u31a0-\u31bf\u31f0-\u31ff"

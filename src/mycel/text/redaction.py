@@ -298,8 +298,8 @@ def _looks_secret(label: str, value: str) -> bool:
 def _is_assigned_secret(kind: str, label: str, value: str) -> bool:
     """True if a value is assigned to a name that says that it is secret.
 
-    The letters of the value do not matter, unless code or a text about settings has such a value
-    there.
+    Any value of a variable or an element counts; a value on a line or in quotes has to look like a
+    secret. If the name may be harmless (`open`), the value has to look random.
     """
     name = _VALUE_ATTRIBUTE.sub("", label) if kind == "element" else label
     match = _LABEL_NAME.search(name)

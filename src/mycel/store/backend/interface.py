@@ -250,7 +250,7 @@ class BranchPlaces(Protocol):
         """The place of a branch, which need not exist.
 
         Raises:
-            InvalidIdentifier: the name cannot be the name of a branch.
+            InvalidIdentifier: no branch can have this name.
         """
 
     def existing(self, name: str) -> Path | str:

@@ -36,7 +36,7 @@ def check_name(name: object) -> str:
     """A name of a branch, after checks.
 
     Raises:
-        InvalidIdentifier: the name cannot be the name of a branch.
+        InvalidIdentifier: no branch can have this name.
     """
     if (
         not isinstance(name, str)
@@ -67,7 +67,7 @@ def file_of(graph: Path, name: str) -> Path:
     """The path of a branch, which need not exist.
 
     Raises:
-        InvalidIdentifier: the name cannot be the name of a branch.
+        InvalidIdentifier: no branch can have this name.
     """
     return graph if check_name(name) == MAIN else graph.parent / f"{graph.name}@{name}.db"
 
@@ -83,7 +83,7 @@ def existing(graph: Path, name: str) -> Path:
     """The path of an existing branch.
 
     Raises:
-        InvalidIdentifier: the name cannot be the name of a branch.
+        InvalidIdentifier: no branch can have this name.
         NotFound: there is no such branch.
     """
     path = file_of(graph, name)

@@ -42,8 +42,8 @@ SETTLED_TOGETHER: Final = 2000
 """The number of elements whose rows are written together."""
 
 _MARKS: Final = (ARCHIVED_AT.encode(), EXPIRES_AT.encode(), b"valid_")
-"""Keys of metadata as bytes. A record without any of them says nothing about times: a former period
-has a key of a present one."""
+"""Keys of metadata, or their beginning, as bytes. A record without any of them says nothing about
+times: each former period has a key that begins with `valid_` too."""
 _FORMER_MARK: Final = FORMER_PERIODS.encode()
 _LINKS: Final = (Kind.ADD_EDGE, Kind.RELINK_EDGE)
 _REMOVALS: Final = (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE)
@@ -98,7 +98,7 @@ Former = tuple[tuple[int, int], ...]
 
 
 class Lifetimes:
-    """The tables `hidden` and `lifetime`, as one transaction updates them."""
+    """The tables of this module, as one transaction updates them."""
 
     def __init__(self, connection: Connection, memory: WriteCache, first_seq: int) -> None:
         self._connection: Final = connection

@@ -100,7 +100,7 @@ def has_tables(connection: Connection) -> bool:
 
 
 def mark(connection: Connection, name: str) -> int | None:
-    """The entry up to which passages, or vectors of a model, are derived; None if nothing is."""
+    """The entry up to which passages, or vectors of a model, are derived; None if never."""
     if not has_tables(connection):
         return None
     row = fetch_first(connection, "SELECT seq FROM recall_mark WHERE name = ?", (name,))
@@ -163,8 +163,8 @@ def keep_portion(
 ) -> bool:
     """Store some passages and vectors while others of their model are still missing.
 
-    Passages of elements that have changed or gone since are left out. Returns True if the rest was
-    stored.
+    Passages of elements that have changed or gone since are left out. Returns True, by which the
+    caller of `Store.derive` knows that the others were stored.
     """
     _keep(connection, _begun(connection, model), entries)
     return True

@@ -93,7 +93,8 @@ class ServerRecords:
         """Open the file; make it if it does not exist.
 
         Raises:
-            NotADatabase, FormatTooNew: the file is another file.
+            NotADatabase: the file is no file of a server's records.
+            FormatTooNew: a newer version of Mycel made the file.
         """
         self.path: Final = path
         self._lock: Final = threading.RLock()

@@ -173,7 +173,7 @@ def change_proposal(
 
 
 def forget(connection: Connection, names: Collection[str], *, closed: bool = False) -> None:
-    """Remove proposals that name purged elements; with `ended`, also all that have ended."""
+    """Remove proposals that name purged elements; with `closed`, also all that have ended."""
     if not are_there(connection):
         return
     if closed:

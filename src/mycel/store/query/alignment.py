@@ -139,8 +139,8 @@ class Alignment:
     def _keep_purged(self) -> None:
         """First match the elements that the other copy has purged, by the pairs that merges keep.
 
-        An element that was added there after the purge is another element, even if its key is the
-        same and both copies had merged a third one that has this key.
+        An element with the same key that was added there after the purge is another element, even
+        if it had this key at a moment at which both copies had merged the same third copy.
         """
         for number in self._since.purged:
             here = self.number_here(number)
@@ -241,7 +241,7 @@ class Alignment:
 
         A merge knows the pair, or both have the same key, in the past or now. With `is_sure`, only
         a merge or a key of the past matches. `purge` is the entry that purged the number here: an
-        element whose key existed before that entry is another element.
+        element of this copy with the same key that is older than that entry is another element.
         """
         by_merge = self.number_here(number)
         # A merge may have given the number of an element removed here to another element.
@@ -386,7 +386,7 @@ class Alignment:
         )
 
     def _like(self, ours: Reader, element: Element | None) -> int | None:
-        """The number in this copy of the element with the same natural key."""
+        """The number in this copy of the element with the natural key of `element`."""
         twin: Element | None = None
         if element is None:
             return None

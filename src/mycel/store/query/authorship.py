@@ -101,7 +101,7 @@ def concepts_written(reader: Reader, span: WritingSpan) -> list[int]:
 
 
 def _fits(span: WritingSpan, seq: str) -> str:
-    """The condition on a row of a version; `column` has the entry that wrote it."""
+    """The condition on a row of a version; the column `seq` has the entry that wrote it."""
     by = "" if span.actors is None else f" AND {_AUTHOR.format(seq=seq)} IN ({_NAMED})"
     return f"v.id = j.value AND v.{seq} > :after AND v.{seq} <= :until{by}"
 

@@ -46,7 +46,7 @@ RANKED_MAX: Final = 600
 query."""
 
 SCANNED_MAX: Final = 3_000
-"""The maximum number of elements that have the terms of a query.
+"""The maximum number of elements that have the terms by which a query ranks.
 
 An element counts once for each term.
 """

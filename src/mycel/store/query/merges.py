@@ -15,7 +15,7 @@ _UNDECIDED: Final = "json_extract(body, '$.resolution') IS NULL"
 
 
 def may_have_conflicts(reader: Reader) -> bool:
-    """False if no merge of this file ever had a conflict. The test takes microseconds."""
+    """False if no merge of this file ever had a conflict. No row is read for the test."""
     return merges.are_there(reader.connection)
 
 

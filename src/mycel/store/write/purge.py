@@ -45,8 +45,8 @@ class Purged(NamedTuple):
     propositions: int
     entries: int
     scrubbed: bool = False
-    """True if no traces remain in the file; False if others kept the file busy or the disk was
-    full.
+    """True if no traces remain in the file; False if others kept the file busy, the disk was full,
+    or the graph is on a server.
     """
 
 

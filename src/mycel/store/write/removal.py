@@ -38,7 +38,7 @@ def check_removal(tx: Writing, elements: Sequence[Element], reason: str) -> None
 
 
 def retire_links(tx: Writing, links: Sequence[Proposition], reason: str) -> None:
-    """Remove links on which `check_removal` has agreed."""
+    """Remove links whose removal `check_removal` has allowed."""
     ledger = tx.ledger
     # The keys are read first, because a link may be about another one that is removed with it.
     keys = [list(map(ledger.live_key, link.ends)) for link in links]
@@ -50,7 +50,7 @@ def retire_links(tx: Writing, links: Sequence[Proposition], reason: str) -> None
 
 
 def retire_concept(tx: Writing, concept: Concept, reason: str) -> None:
-    """Remove a concept that has no link any more, and on which `check_removal` has agreed."""
+    """Remove a concept without links, whose removal `check_removal` has allowed."""
     ledger = tx.ledger
     tombstone = Tombstone(ledger.time_us, ledger.actor, reason)
     record = record_of(concept, tombstone=tombstone, number=ledger.number_defined_by(concept))

@@ -68,8 +68,8 @@ class Scrubbed(NamedTuple):
     hidden: tuple[str, ...] = ()
     """The hidden types and properties that can no longer be restored."""
     scrubbed: bool = False
-    """True if no traces remain in the file; False if others kept the file busy or the disk was
-    full.
+    """True if no traces remain in the file; False if others kept the file busy, the disk was full,
+    or the graph is on a server.
     """
 
 

@@ -88,7 +88,8 @@ class Guard(Protocol):
     def check(self, tx: Transaction, change: Change) -> JsonObject | None:
         """Raise an error to refuse a change before it is written.
 
-        Called only if `concerns` returns True for the type or predicate.
+        Called only if `concerns` returns True for the type or predicate, or for that before a move,
+        or if the method `concerns_element` of the guard returns True for the element.
 
         Returns other attributes to write, or None to keep them; for a removal the result is
         ignored. The guard must not modify the change, nor write to this element or to elements that
@@ -527,7 +528,7 @@ class Transaction:
             NotFound: there is no such element.
             InvalidId: a link has no type or name, a concept no predicate.
             TypeMismatch: the type or predicate is not defined.
-            ImmutableTarget: the concept is the definition of a type or predicate.
+            ImmutableTarget: the concept is a definition, or would become one.
             DuplicateExists: there is already a live element with the new identity.
         """
         moves = Moves(self.ledger)

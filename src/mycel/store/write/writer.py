@@ -160,10 +160,8 @@ class Writer:
         self.has_written = False
         """True once a transaction of this process has changed something."""
         self._is_alone = False
-        """True if no other process has written since the data version was read:
-
-        `_head` is then current.
-        """
+        """True if no other process has written since the data version was read; `_head` is then
+        current."""
         self._memory: Final = WriteCache()
         self._checkpointer = location.checkpointer()
         self._tools = None

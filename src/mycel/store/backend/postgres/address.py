@@ -54,7 +54,7 @@ def checked_branch(name: str) -> str:
     """A name of a branch, after checks.
 
     Raises:
-        InvalidIdentifier: the name cannot be the name of a branch in PostgreSQL.
+        InvalidIdentifier: no branch in PostgreSQL can have this name.
     """
     if len(branch_files.check_name(name)) > BRANCH_CHARACTERS_MAX:
         raise InvalidIdentifier(

@@ -68,7 +68,7 @@ class SchemaBranches:
         """The URL of an existing branch.
 
         Raises:
-            InvalidIdentifier: the name cannot be the name of a branch.
+            InvalidIdentifier: no branch can have this name.
             NotFound: there is no such branch.
         """
         place, names = self.place(name), self.names()

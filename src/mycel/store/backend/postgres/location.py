@@ -140,7 +140,7 @@ class PostgresLocation:
             raise
 
     def _upgrade(self, connection: PostgresConnection) -> None:
-        """Replace what an older version of Mycel made, or make lost functions and views again."""
+        """Replace the functions of an older version of Mycel, and make what the database lacks."""
         has_views = connection.has_objects("nodes", "relations")
         is_older = connection.execute("SELECT layout = 2 FROM mycel_format").get
         if _library_version(connection) >= library.VERSION and has_views and not is_older:

@@ -36,7 +36,7 @@ _IN_USE_MS: Final = 500
 def create_branch(source: Backend, graph: Path, name: str, prepare: Callable[[Path], None]) -> Path:
     """Copy a database to the file of a new branch. Only one branch is created at a time.
 
-    `prepare` gets a connection to the copy before the file has its name.
+    `prepare` gets the path of the copy before the file has its name.
 
     Raises:
         InvalidIdentifier, DuplicateExists: the branch cannot have this name, or another one has it.

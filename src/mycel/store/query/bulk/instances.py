@@ -275,7 +275,7 @@ def links_elsewhere(
 def sources_beyond(
     reader: Reader, predicate: int, minimum: int, maximum: int | None
 ) -> Iterator[tuple[int, int]]:
-    """Elements whose number of links of a predicate is out of bounds, with that number."""
+    """Elements with links of a predicate, but fewer or more than allowed, and their number."""
     query = (
         "SELECT subject, count(*) FROM proposition WHERE predicate = ?1 GROUP BY subject"
         " HAVING count(*) < ?2 OR count(*) > coalesce(?3, count(*))"

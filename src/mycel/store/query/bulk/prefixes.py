@@ -165,8 +165,8 @@ def removed_links(
 ) -> set[tuple[int, int, int]]:
     """The places among these (subject, predicate, object) whose link was removed on purpose.
 
-    Links that were removed for the given `reason`, or because one of their ends was removed, do not
-    count.
+    Links that were removed for the reason `except_for`, or because one of their ends was removed,
+    do not count.
     """
     if reader.fetch_first(_ANY_REMOVED, ()) is None:
         return set()
