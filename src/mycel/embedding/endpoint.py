@@ -1,8 +1,8 @@
 """Embedders behind HTTP: servers with the embeddings API of OpenAI, such as Ollama and vLLM.
 
 `http://localhost:11434/v1#nomic-embed-text` is the base address, and the model after `#`. Texts go
-out in batches as `POST <base>/embeddings`. A request is sent again after an answer 408, 429 or 5xx
-or a broken connection: after the seconds of `Retry-After`, or after a pause that doubles each time.
+out in batches as `POST <base>/embeddings`. A request is sent again after an answer 408, 425, 429 or
+5xx, or a broken connection: after the seconds of `Retry-After`, or a pause that doubles each time.
 Redirects are not followed, because the key is only for the named server.
 
 The key is the value of the environment variable `MYCEL_EMBEDDER_KEY`, read at each request. It is

@@ -57,7 +57,7 @@ _LETTERS_MAX: Final = 3
 _KNOWN_SHARE: Final = 2 / 3
 """The share of known words at which the vector of a text is certain."""
 _STEM_LETTERS_MIN: Final = 5
-"""The share of its letters that the first piece of a word needs, for the word to be known."""
+"""The least number of letters of a first piece that makes the whole word known."""
 
 _IDEOGRAPHS: Final = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
 _WORD: Final = re.compile(rf"[{_IDEOGRAPHS}]|[^\W_{_IDEOGRAPHS}]+|[^\w\s]|_")
@@ -140,7 +140,7 @@ class StaticModel:
         """The certainty of a text's vector, from 0 to 1.
 
         A word that is not in the vocabulary is put together from pieces, whose vectors belong to
-        other words. So the vectors of made-up and foreign words are near to anything. So the
+        other words, so the vector of a made-up or foreign word may be near to anything. The
         certainty is 1 if two thirds of the words, each by its weight, are known: they are in the
         vocabulary, or begin with a piece of most of their letters ("authentic" in "authenticate").
         """

@@ -6,7 +6,7 @@ last use, or its last restoration from the archive. A pinned or held element is 
 one whose own rule is "never".
 
 A purge cannot be undone, so only the rule of a type or predicate purges. If the element's own rule
-says `purge`, upkeep asks first.
+says `purge`, upkeep asks instead.
 """
 
 from __future__ import annotations

@@ -258,7 +258,7 @@ class _Adviser:
         return None if attributes is None else concept_definition(name, attributes)
 
     def _predicate(self, predicate: ast.Predicate) -> PredicateDefinition | None:
-        """The definition of a pattern's predicate, if it has one and needs a link."""
+        """The definition of a predicate; None for alternatives, and for paths that may be empty."""
         if isinstance(predicate, ast.PredicateHops) and predicate.minimum > 0:
             predicate = predicate.name
         if not isinstance(predicate, ast.Literal | ast.Placeholder):

@@ -11,7 +11,7 @@ Ids, versions and metadata keys that start with an underscore are left out. For 
 declares, the definition is exported without the declaration: each graph applies its own schema. The
 weight of a link is written (`SET WEIGHT`) unless it is 1, which every new link has.
 
-Pages contain the matched concepts, then the matched links that also join other elements, each in
+Pages contain the matched concepts, then the matched links with an end that is not matched, each in
 the order of their numbers. A link between matched elements is on the page of its later end, so
 pages have to be applied in order. A definition is on the first page that needs it.
 """

@@ -70,7 +70,7 @@ def fold(tx: Transaction, heir: Proposition, loser: Proposition) -> list[str]:
 
 
 def is_lossy(heir: Proposition, loser: Proposition) -> bool:
-    """True if the link that stays would lack a value of the other one."""
+    """True if both links have an attribute with different values, of which one would be lost."""
     own, other = heir.attributes, loser.attributes
     return any(own[key] != other[key] for key in own.keys() & other.keys())
 

@@ -147,7 +147,7 @@ def _new_periods(change: Change) -> list[Period]:
 
 
 def _has_moved(change: Change) -> bool:
-    """True if a link that was there has another subject, or other dates."""
+    """True if a link that existed before has other ends, or other periods."""
     before, after = change.before, change.metadata
     if not isinstance(before, Proposition):
         return False

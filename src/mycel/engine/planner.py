@@ -19,7 +19,10 @@ from mycel.store.query.vocabulary import Vocabulary
 
 GROWTH_MAX: Final = 1.5
 SMALL: Final = 1000
-"""The number of journal entries after which plans and statistics are renewed."""
+"""The growth in journal entries, beyond `GROWTH_MAX`, after which a plan is made again.
+
+For statistics it is half of that.
+"""
 
 
 class FindPlanner:

@@ -323,7 +323,7 @@ _USE: Final = (
 def _example_commands(facts: Facts, types: Sequence[str]) -> list[str]:
     """Commands that work on this graph.
 
-    They prefer types of its own to types that every graph has.
+    They prefer types of this graph to types that every graph has.
     """
     own = [name for name in types if name in facts.concepts and name not in facts.core_types]
     return list(_examples(facts, own or types))

@@ -6,8 +6,8 @@
     the number of edges after a bulk put
 
 `schema.row_rules` handles one element alone: it fills in defaults and keys, and gives values their
-stored form. This module checks the rules that involve other elements. Rules that several steps may
-be needed to satisfy are checked at the commit, for the elements that the transaction touched.
+stored form. This module checks the rules that involve other elements. Rules that may take several
+steps to satisfy are checked at the commit, for the elements that the transaction touched.
 
 A transaction that applies a schema sets `APPLYING`, and the guard checks nothing: until the end,
 rows satisfy neither the old schema nor the new one. No schema applies to `$self` and `$system`.

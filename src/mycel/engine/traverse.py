@@ -3,8 +3,8 @@
     TRAVERSE FROM {type: "Module", name: "login"} ALONG "imports" | "calls" MAX_COST 2 LIMIT 50
 
 The cost of a link is its weight: 1 for links of KIP unless SET WEIGHT sets another, and other
-values for links of the edges API and the knowledge API. A warning names the elements that a budget
-cut off. `graph.traversal` does the search.
+values for links of the edges API and the knowledge API. A warning has the number of elements that a
+budget cut off, and the nearest of them. `graph.traversal` does the search.
 """
 
 from __future__ import annotations

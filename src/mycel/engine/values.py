@@ -194,9 +194,9 @@ def _count(value: Any) -> int:
 
 
 _IMMUTABLE: Final = frozenset((bool, int, float))
-"""Types of scalars that need no check.
+"""Types of scalars that need no copy in plain JSON.
 
-A string may hold a lone surrogate, so it is not among them.
+A string may hold a lone surrogate, which the copy refuses, so it is not among them.
 """
 
 _KINDS: Final[dict[type, str]] = {

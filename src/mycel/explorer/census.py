@@ -85,14 +85,14 @@ class Census:
         self.shelves: Final = Grouping()
         self._groupings: Final = (self.types, self.domains, self.shelves)
         self.degrees: Final = array("i")
-        """The number of links at each concept, with the same index."""
+        """The number of links at each concept; half the number of the concept is its index."""
         self.missing: Final[set[int]] = set()
         """The numbers of the placeholders."""
         self.relations: Final[Counter[int]] = Counter()
         """The number of links by predicate, without links among definitions and other core
         elements."""
         self.folder_of: Final = array("i")
-        """The folder of each concept, with the same index."""
+        """The folder of each concept; half the number of the concept is its index."""
         self.folders: Final[list[str]] = [""]
         """The names of folders; the number of a folder is its index here."""
         self._numbers: Final[dict[str, int]] = {"": _NONE}

@@ -216,7 +216,7 @@ def _check_earlier(target: Path, apart: Parting, *, force: bool) -> None:
     """Check that a file has an earlier state of a graph.
 
     Raises:
-        ConstraintViolation: the file has not, and `force` is False.
+        ConstraintViolation: the file has commits that the graph lacks, and `force` is False.
     """
     if apart.ahead and not force:
         raise ConstraintViolation(

@@ -154,7 +154,7 @@ def _newest(
     by: str = "metadata._updated_at",
     **parameters: Any,
 ) -> Sequence[_Record]:
-    """The latest nodes of a pattern, by the time of their last change unless `by` names another."""
+    """The latest nodes of a pattern, by the time of their last change or by the value `by`."""
     query = (
         f"FIND(?n.id, ?n.name, ?n.attributes, ?n.metadata) WHERE {{ {pattern} }}"
         f" ORDER BY ?n.{by} DESC LIMIT :limit"

@@ -20,7 +20,7 @@ from mycel.model.names import SELF_ACTOR, SYSTEM_ACTOR
 from mycel.store.query.authorship import writers
 
 TALK: Final = frozenset(("Turn", "Conversation", "Session"))
-"""The classes of Events that hold spoken words."""
+"""The classes of Events that hold turns of a conversation, or a summary of them."""
 
 
 class Origins:

@@ -30,9 +30,9 @@ much."""
 ONE_WORD_THRESHOLD: Final = 0.6
 """The least score if the subject is one word."""
 NAMED_THRESHOLD: Final = 0.9
-"""A note with this score is named in the prompt, and needs no shared words."""
+"""A note with at least this score is named in the prompt, and needs no shared words."""
 TURN_MARGIN: Final = 0.15
-"""A turn comes before a note only if its score is higher by more than this."""
+"""A turn comes before a note only if its score is higher by this much."""
 HITS_MAX: Final = 24
 NOTES_MAX: Final = 4
 TALK_MAX: Final = 2

@@ -53,9 +53,8 @@ _QUESTION: Final = re.compile(r"\s*(?:who|whom|whose|when|where|which)\b", re.IG
 def asked_words(question: str) -> set[str]:
     """The beginnings of the words of a question about people, times or places.
 
-    A single word is not returned.
-
-    For such a question, words that occur in every request are part of the subject too.
+    Words that occur in every request count here too. A single word is too little: the set is empty
+    then, and for any other text.
 
     >>> sorted(asked_words("Who may write a review?")), asked_words("Review my code")
     (['review', 'write'], set())

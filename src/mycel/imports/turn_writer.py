@@ -65,7 +65,7 @@ class TurnWriter:
         self._names: dict[str, int] | None = None
         self._firsts: frozenset[str] = frozenset()
         self._secrets: Final = dict[tuple[str, str], Counter[str]]()
-        """The secrets that were found in the turns of the current batch, by kind."""
+        """The numbers of secrets by kind, for each turn of the current batch that has any."""
         self.counts: Final = counts or ImportCounts()
 
     def conversation_uri(self, conversation: str) -> str:

@@ -18,8 +18,7 @@ TURN_CHARACTERS_MAX: Final = 20_000
 """A longer text is cut as it is read, because pasted logs and files say little."""
 _EARLIEST_YEAR: Final = 1970
 _MILLISECONDS_FROM: Final = 1e11
-"""A number of this size or more is a time in milliseconds since 1970; a smaller one is in
-seconds."""
+"""A number above this is a time in milliseconds since 1970; any other one is in seconds."""
 
 
 class Turn(NamedTuple):

@@ -166,8 +166,8 @@ class SeveralWorkspaces:
     def get(self, uri: str, *, warnings: list[str] | None = None) -> list[PlacedNode]:
         """A node as each workspace has it, that of its own workspace first.
 
-        A remote is asked only for nodes of its own workspace; `warnings` gets a sentence if it has
-        no such node.
+        A remote is asked only for nodes of its own workspace; `warnings` gets a sentence if it does
+        not return the node.
 
         Raises:
             NotFound: no workspace has it; the hint says what became of it at a remote.

@@ -194,7 +194,7 @@ def _is_called(concept: Concept, name: str, fold: Callable[[str], str]) -> bool:
 
 
 def _is_around(concept: Concept, name: str) -> bool:
-    """True if the parts of a dotted name are segments of a path in order, up to the last."""
+    """True if a dotted name has the last segment of a path and, before it, others in order."""
     *outer, last = name.rpartition("/")[2].split(".")
     segments = called(concept.name, concept.attributes).segments
     rest = iter(segments[:-1])

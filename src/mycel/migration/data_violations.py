@@ -83,7 +83,7 @@ def check_interface(tx: Transaction, interface: Interface, number: int, findings
 
 
 def check_ends(tx: Transaction, edge_type: EdgeType, catalog: Catalog, findings: Findings) -> None:
-    """Check that every link leads from the declared type to the declared type."""
+    """Check that every link leads from the declared subject type to the declared object type."""
     types = [catalog.nodes[name].kip_name for name in (edge_type.from_type, edge_type.to_type)]
     from_type, to_type = (tx.reader.type_number(name) for name in types)
     predicate = tx.reader.predicate_number(edge_type.kip_name)

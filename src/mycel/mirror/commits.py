@@ -126,7 +126,7 @@ def message_of(
     title: str = "",
     purged: Iterable[bytes] = (),
 ) -> str:
-    """The message of a commit, with its trailers; `title` comes before the journal's."""
+    """The message of a commit, with its trailers; `title` replaces the messages of the journal."""
     lines = [
         log_entry.message
         for log_entry in group

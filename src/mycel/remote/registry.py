@@ -10,7 +10,7 @@
     graph = "/home/ada/shop.db"                   # the clone of it
     key = "ed25519:7b…"                           # the key that signs its heads
     cache_s = 60                                  # younger answers are used again without a request
-    entries = 1042                                # the pinned head, which the remote continues
+    entries = 1042                                # the pinned head, which the remote must continue
     journal_root = "9f…"
 
 Tokens are never stored in this file. Addresses are taken only from it, never from the content of a

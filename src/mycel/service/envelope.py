@@ -227,7 +227,7 @@ def _run_in_order(
 def _run_together(executor: Stage, commands: Sequence[_Command | MycelError]) -> Responses:
     """The responses of commands that write, with one commit for all.
 
-    If it fails, all are errors.
+    If the commit fails, all of them are errors.
     """
     transactions: Sequence[GroupMember] = ()
 
@@ -451,7 +451,7 @@ def _unknown(keys: Mapping[str, Any], allowed: Sequence[str], where: str) -> Ite
 
 
 def _intended_key(key: str) -> str | None:
-    """The known key that was probably meant: the same letters, a long form, or a similar key."""
+    """The key that was probably meant: with the same letters, the long form, or a similar key."""
     letters = "".join(letter for letter in key.casefold()[:_KEY_LETTERS_MAX] if letter.isalnum())
     spellings = {name.replace("_", ""): name for name in (*_KEYS, "readonly")} | _MEANT
     if letters in spellings:

@@ -71,7 +71,7 @@ class Inode:
         return bytes(content[:length])
 
     def _survivor(self, random: Random, versions: list[bytes], old_size: int) -> bytes:
-        """A sector that arrived in part; its first `old_size` bytes were in the file."""
+        """A sector that did not arrive as a whole; its first `old_size` bytes were in the file."""
         match random.randrange(4):
             case 0:
                 # A file may grow before its new blocks are written; until then they hold old data

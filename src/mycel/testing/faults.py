@@ -196,7 +196,7 @@ class FaultVFS:
     def torn_at(
         self, n: int, *, role: Role | None = None, code: int | None = None, seed: int = 0
     ) -> AbstractContextManager[Self]:
-        """Write only the beginning of the Nth write, then fail it.
+        """Write only a random beginning of the Nth write, then fail it.
 
         With `code=apsw.SQLITE_FULL` this is the short write of a disk that has just filled up.
         """
@@ -348,7 +348,7 @@ class _Engine:
             return plan
 
     def _perform(self, operation: Operation, do: Callable[[int], int]) -> int:
-        """Do the operation, unless the plan acts at it; `do` takes the number of bytes to write."""
+        """Do the operation, or what the plan says; `do` takes the number of bytes to write."""
         plan = self._due(operation)
         if plan is None:
             return do(operation.size)

@@ -74,7 +74,7 @@ class _Target:
         }
         """Columns of a table that are not properties, and their contents.
 
-        No property has an `@`.
+        A column with the name of a property gets an `@`, which no property has.
         """
 
     def complete_attributes(self, attributes: JsonObject) -> JsonObject:

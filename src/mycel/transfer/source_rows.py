@@ -109,7 +109,7 @@ class RowSource:
     def _placed_once(self, error: MycelError, line: int) -> MycelError:
         """The error with its place, unless it has one already.
 
-        Before the first line, only the file.
+        Before the first line, the place is only the file.
         """
         has_place = self.unit in error.data or "file" in error.data
         return error if has_place else self.placed(error, line or None)

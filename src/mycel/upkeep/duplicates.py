@@ -86,7 +86,7 @@ def _merge_doubt(keep: Concept, merge: Concept) -> str:
 
 
 def _link_doubt(reader: Reader, keep: Concept, merge: Concept) -> str:
-    """A reason to ask about a merge in which two links with different values become one."""
+    """A reason to ask about a merge: it would remove a kept link, or lose a value of a link."""
     for link in reader.touching_links(merge.number):
         subject, object_ = (keep.number if end == merge.number else end for end in link.ends)
         predicate = reader.find_predicate(link.predicate)

@@ -36,7 +36,7 @@ def retention(
     updated, last_used or expires_at; and, if wanted, unless linked, used or both. A rule of an
     element overrides the rule of its type. `mycel sleep` acts on the rules. archive hides elements
     until they are restored; delete removes them, and history keeps them; purge leaves nothing but
-    hashes, for good, and a purge by the rule of a single element is asked for first.
+    hashes, for good. For an element whose own rule says purge, `mycel sleep` only asks.
     """
     targets = [target for target in (element, type_name, predicate) if target is not None]
     if rule is None:

@@ -84,7 +84,7 @@ class Planner:
             by_element=by_element,
         )
         self._conflicts: Final[dict[str, Conflict]] = {}
-        """Conflicts by id; one may be found twice, because links are settled repeatedly."""
+        """Conflicts by id; one may be found twice, because keys and links are settled again."""
         self._choices: Final[list[Choice]] = []
         self._warnings: Final[list[str]] = []
         self._results: Final[dict[int, Element | None]] = {}

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from mycel.model import allowance
 
 WORK_MAX: Final = 2_000_000
-"""The limit of one comparison: the product of the numbers of equal items.
+"""The limit of one comparison: pairs of equal items, times the items of the shorter sequence.
 
 Reaching it takes a fifth of a second.
 """

@@ -108,9 +108,9 @@ def _find_alike(
 def _find_best(
     path: str, names: frozenset[str], others: Mapping[str, frozenset[str]]
 ) -> str | None:
-    """The file among these that is most similar to the one at `path`.
+    """The file among the others that is most similar to the one at `path`.
 
-    It is None if it is not similar enough, or if another file is as similar.
+    None if no file is similar enough, or if another one is as similar.
     """
     likeness = _rank(
         ((len(names & other) / len(names | other), _is_namesake(path, candidate)), candidate)

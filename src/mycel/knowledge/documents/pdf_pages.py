@@ -19,7 +19,7 @@ _HYPHEN: Final = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 
 
 class PdfPages:
-    """The pages of a document. `note` names omitted pages; `title` is the title of the document."""
+    """The pages of a document, and its title. `note` says which pages are not read."""
 
     def __init__(self) -> None:
         self.note = ""
