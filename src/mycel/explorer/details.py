@@ -77,7 +77,7 @@ def node(scene: Scene, id_: str) -> JsonObject:
 def _caveats(scene: Scene, elements: Iterable[Element]) -> dict[int, list[str]]:
     """Warnings to show with elements of this state; none for what a bootstrap wrote."""
     values = {
-        element.number: ElementValues(element.metadata, element.attributes)
+        element.number: ElementValues.of(element)
         for element in elements
         if not element.tombstoned and element.metadata != AUTHOR
     }

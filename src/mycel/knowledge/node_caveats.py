@@ -25,7 +25,7 @@ def with_caveats(
     Elements that a bootstrap wrote have a caveat only if their file is gone.
     """
     values = {
-        ids.parse_id(element.id): ElementValues(element.metadata, element.properties)
+        ids.parse_id(element.id): _values(element)
         for element in elements
         if element.metadata != AUTHOR or MISSING_SINCE in element.properties
     }
@@ -36,3 +36,8 @@ def with_caveats(
         else element
         for element in elements
     ]
+
+
+def _values(element: Node | Relation) -> ElementValues:
+    type_name = element.type if isinstance(element, Node) else ""
+    return ElementValues(element.metadata, element.properties, type_name)

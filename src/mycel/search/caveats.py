@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from mycel.model import ids, times
-from mycel.model.elements import Concept
+from mycel.model.elements import Concept, Element
 from mycel.model.periods import VALID_UNTIL, former_periods
 from mycel.search.validity import (
     ARCHIVED_AT,
@@ -27,6 +27,13 @@ class ElementValues(NamedTuple):
 
     metadata: Mapping[str, Any]
     attributes: Mapping[str, Any]
+    type: str
+    """The type of a concept; empty for a link."""
+
+    @classmethod
+    def of(cls, element: Element) -> ElementValues:
+        type_name = element.type if isinstance(element, Concept) else ""
+        return cls(element.metadata, element.attributes, type_name)
 
 
 class Caveats(NamedTuple):
@@ -72,7 +79,7 @@ def find_caveats(
         metadata = element.metadata
         if number in lasting:
             metadata = {key: value for key, value in metadata.items() if key != STATUS}
-        caveats = tuple(value_caveats(metadata, element.attributes, now_us))
+        caveats = tuple(value_caveats(metadata, element.attributes, element.type, now_us))
         if number in hidden and element.metadata.get(ARCHIVED_AT) is None:
             caveats = (AT_ARCHIVED, *caveats)
         concepts = (elements.get(successor) for successor in newer.get(number, ()))

@@ -27,10 +27,7 @@ def lower_outdated(
     A successor has to pass the condition, and must not be one of the elements in `without`.
     """
     hits_by_number, newer = _with_successors(reader, hits, condition, without)
-    values = {
-        number: ElementValues(hit.element.metadata, hit.element.attributes)
-        for number, hit in hits_by_number.items()
-    }
+    values = {number: ElementValues.of(hit.element) for number, hit in hits_by_number.items()}
     caveats = find_caveats(
         reader, values, lambda concept: shorten(concept.name, 200), newer, condition.time_us
     )

@@ -1,7 +1,8 @@
 """Values of an element that say it may no longer be true: its status, its dates, its confidence.
 
-They may be metadata or attributes. Each gives a caveat, which is shown with the element, and a
-factor by which a search lowers its score.
+They are metadata: an attribute of the same name is content, such as the status of a contract. Read
+from attributes, too, are `valid_from` and `valid_until`, and what a core type defines. Each value
+gives a caveat, which is shown with the element, and a factor by which a search lowers its score.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import Any, Final, NamedTuple
 from mycel.errors import MycelError
 from mycel.model import times
 from mycel.model.evidence import EVIDENCE, belief, is_judged
-from mycel.model.names import shorten
+from mycel.model.names import SLEEP_TASK, shorten
 from mycel.model.periods import PERIOD_KEYS, VALID_FROM, VALID_UNTIL, former_periods, former_words
+from mycel.model.retention import RETENTION, is_kept, is_never
 from mycel.search.weights import (
     BELIEF_FACTORS,
     CONFIDENCE_LOW,
@@ -47,7 +49,13 @@ OF_UPKEEP: Final = frozenset((STRENGTH, "memory_tier"))
 _METADATA_KEYS: Final = VALIDITY_KEYS | {"source", STRENGTH}
 MISSING_SINCE: Final = "missing_since"
 """The attribute of a node whose file, symbol or section is gone."""
-_ATTRIBUTE_KEYS: Final = VALIDITY_KEYS | {MISSING_SINCE}
+_ATTRIBUTE_KEYS: Final = frozenset((VALID_FROM, VALID_UNTIL))
+"""The attributes of any element that count where its metadata lacks the key."""
+_CORE_ATTRIBUTE_KEYS: Final = {
+    **dict.fromkeys(("Insight", "Preference"), _ATTRIBUTE_KEYS | {"confidence"}),
+    **dict.fromkeys(("Commitment", "Experience", "Person", SLEEP_TASK), _ATTRIBUTE_KEYS | {STATUS}),
+}
+"""The same for core types, with the attributes that these define."""
 
 SOURCE_CHARACTERS: Final = 60
 
@@ -71,12 +79,20 @@ def superseded_by(names: tuple[str, ...]) -> Caveat:
 
 
 def value_caveats(
-    metadata: Mapping[str, Any], attributes: Mapping[str, Any], now_us: int
+    metadata: Mapping[str, Any], attributes: Mapping[str, Any], type_name: str, now_us: int
 ) -> Iterator[Caveat]:
-    """The caveats from the values of an element, the gravest first."""
-    if _ATTRIBUTE_KEYS.isdisjoint(attributes) and _METADATA_KEYS.isdisjoint(metadata):
+    """The caveats from the values of an element, the gravest first.
+
+    `type_name` is the type of a concept, and empty for a link.
+    """
+    read = _CORE_ATTRIBUTE_KEYS.get(type_name, _ATTRIBUTE_KEYS)
+    if (
+        MISSING_SINCE not in attributes
+        and read.isdisjoint(attributes)
+        and _METADATA_KEYS.isdisjoint(metadata)
+    ):
         return
-    values = {**attributes, **metadata}
+    values = {key: attributes[key] for key in read if key in attributes} | dict(metadata)
     if (archived := metadata.get(ARCHIVED_AT)) is not None:
         yield Caveat(f"archived {archived}", SUPERSEDED_FACTOR)
     if (moment := attributes.get(MISSING_SINCE)) is not None:
@@ -85,7 +101,11 @@ def value_caveats(
     if isinstance(status, str) and status.lower() in OUTDATED:
         yield Caveat(f"status: {status}", SUPERSEDED_FACTOR)
     if _is_before(values.get("expires_at"), now_us):
-        yield Caveat(f"expired {values['expires_at']}", PAST_FACTOR)
+        expired = f"expired {values['expires_at']}"
+        if is_kept(metadata) or is_never(metadata.get(RETENTION)):
+            yield Caveat(f"{expired}, kept on purpose")
+        else:
+            yield Caveat(expired, PAST_FACTOR)
     if not any(period.holds_at(now_us) for period in former_periods(metadata)):
         if _is_before(values.get(VALID_UNTIL), now_us):
             yield Caveat(f"no longer valid since {values[VALID_UNTIL]}", PAST_FACTOR)

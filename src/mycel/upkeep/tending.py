@@ -242,7 +242,9 @@ def _context(reader: Reader, element: Element, characters: int) -> str:
 
 def _doubts(reader: Reader, element: Element) -> Iterator[str]:
     """The caveats in the values of an element."""
-    for caveat in value_caveats(element.metadata, element.attributes, reader.now_us()):
+    type_name = element.type if isinstance(element, Concept) else ""
+    values = element.metadata, element.attributes
+    for caveat in value_caveats(*values, type_name, reader.now_us()):
         if not caveat.text.startswith(("source: ", "memory strength ")):
             yield caveat.text
 

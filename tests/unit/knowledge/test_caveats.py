@@ -1,6 +1,7 @@
 """What is outdated is found below what took its place, and marked wherever it is read."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -67,7 +68,7 @@ def test_a_node_is_marked_in_get_search_traverse_and_kip(shop: mycel.Knowledge) 
 def test_values_that_say_that_something_is_no_longer_so_are_caveats(shop: mycel.Knowledge) -> None:
     cases = [
         ({}, {"status": "deprecated"}, "status: deprecated"),
-        ({"status": "Superseded"}, {}, "status: Superseded"),
+        ({}, {"status": "Superseded"}, "status: Superseded"),
         ({}, {"expires_at": "2025-12-31T00:00:00Z"}, "expired 2025-12-31T00:00:00Z"),
         ({"valid_until": "2025-06-30"}, {}, "no longer valid since 2025-06-30"),
         ({}, {"valid_from": "2030-01-01"}, "not valid before 2030-01-01"),
@@ -97,8 +98,35 @@ def test_ordinary_values_are_no_caveats_and_a_source_is_told(shop: mycel.Knowled
     }
     shop.add("fine", content="A fine note.", metadata=metadata)
     assert shop.get("fine").caveats == ()
+    contract = {"status": "archived", "expires_at": "2020-01-01", "confidence": 0.1}
+    shop.add("contract", content="A contract that ended.", properties=contract)
+    assert shop.get("contract").caveats == ()
+    (ended,) = shop.search("contract ended", mode="keyword", limit=1)
+    (fine,) = shop.search("fine note", mode="keyword", limit=1)
+    assert ended.score == pytest.approx(fine.score, rel=0.01)
     shop.add("told", content="A note.", metadata={"source": "a talk with\nOmar"})
     assert shop.get("told").caveats == ("source: a talk with Omar",)
+
+
+@pytest.mark.parametrize("mark", [{"pinned": True}, {"hold": "audit"}, {"retention": "never"}])
+def test_what_is_kept_on_purpose_is_not_ranked_down_for_its_past_end(
+    shop: mycel.Knowledge, mark: dict[str, Any]
+) -> None:
+    text = "The lantern of the lighthouse turns every nine seconds."
+    shop.add("other", content=text)
+    kept = shop.add("kept", content=text, metadata={"expires_at": "2020-01-01", **mark}).uri
+    assert shop.get(kept).caveats == ("expired 2020-01-01, kept on purpose",)
+    first, second = shop.search("lantern of the lighthouse", limit=2)
+    assert kept in (first.uri, second.uri)
+    assert first.score == second.score
+
+
+def test_attributes_that_core_types_define_are_caveats(shop: mycel.Knowledge) -> None:
+    values = {"description": "Likes it black.", "confidence": 0.2}
+    with shop.db.transaction() as tx:
+        tx.put_concept("Preference", "coffee", values)
+    (hit,) = shop.db.execute('SEARCH CONCEPT "Likes it black"').value
+    assert hit["metadata"]["_caveats"] == ["confidence 0.2"]
 
 
 def test_a_state_of_the_past_is_judged_by_its_own_time_and_links(shop: mycel.Knowledge) -> None:
