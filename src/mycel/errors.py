@@ -352,10 +352,10 @@ class DatabaseError(InternalError):
 
 
 class NotADatabase(DatabaseError):
-    """A file that is not a graph."""
+    """No graph that this version of Mycel can open is at this path or URL."""
 
     name = "NotADatabase"
-    default_hint = "Name another file. This one is left as it is."
+    default_hint = "Check the path or the URL. Nothing there was changed."
 
 
 class FormatTooNew(DatabaseError):

@@ -169,7 +169,7 @@ def _moved(home: Path, candidates: Iterable[Owner]) -> dict[str, Owner]:
     """The owners whose folder is no longer at its path, by the identity of the folder."""
     moved = {}
     for owner in candidates:
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             identity = read_bounded(_inode_of(home, owner.workspace), _INODE_BYTES_MAX).decode()
             if identity and identity != _identity(owner.folder) and not owner.folder.exists():
                 moved[identity] = owner

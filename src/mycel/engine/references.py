@@ -15,7 +15,7 @@ from mycel.errors import MycelError, NotFound, close_names, did_you_mean
 from mycel.kip import ast
 from mycel.model.elements import Concept, Proposition
 from mycel.model.ids import parse_concept_id, parse_link_id
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, is_identifier, shorten
 from mycel.schema.definitions import predicate_definition
 from mycel.store.query import lookup
 from mycel.store.query.reader import Reader
@@ -26,28 +26,37 @@ from mycel.syntax.diagnostics import located
 NAMES_COMPARED_MAX: Final = 250
 """The maximum number of names of a type that are compared, and of names with the same beginning."""
 TYPES_SHOWN_MAX: Final = 3
+SHOWN_CHARACTERS_MAX: Final = 255
+"""The maximum length of a name in a proposed block."""
 _PREFIX: Final = 3
 
 
 # Definitions that must exist.
 
 
-def check_type(tx: Transaction, name: str) -> None:
-    """Raise TypeMismatch for a type that is not defined."""
-    _check_defined(tx.defined_types(), "type", name, CONCEPT_TYPE)
+def check_type(tx: Transaction, name: str, *, in_upsert: bool = False) -> None:
+    """Raise TypeMismatch for a type that is not defined.
+
+    In an UPSERT, where a block can define it, the hint has the block.
+    """
+    _check_defined(tx.defined_types(), "type", name, CONCEPT_TYPE, in_upsert=in_upsert)
 
 
-def check_predicate(tx: Transaction, name: str) -> None:
-    """Raise TypeMismatch for a predicate that is not defined."""
-    _check_defined(tx.defined_predicates(), "predicate", name, PROPOSITION_TYPE)
+def check_predicate(tx: Transaction, name: str, *, in_upsert: bool = False) -> None:
+    """Raise TypeMismatch for a predicate that is not defined, as `check_type` does."""
+    predicates = tx.defined_predicates()
+    _check_defined(predicates, "predicate", name, PROPOSITION_TYPE, in_upsert=in_upsert)
 
 
-def _check_defined(defined_names: Collection[str], noun: str, name: str, meta: str) -> None:
+def _check_defined(
+    defined_names: Collection[str], noun: str, name: str, meta: str, *, in_upsert: bool
+) -> None:
     if name not in defined_names:
         kind = "CONCEPT" if meta == CONCEPT_TYPE else "PROPOSITION"
         error = undefined(noun, name, list(defined_names), f"DESCRIBE {kind} TYPES")
-        block = f'CONCEPT {{ {{type: "{meta}", name: "{shorten(name)}"}} }}'
-        error.hint += f" A block {block} before this one defines it."
+        if in_upsert and is_identifier(name) and len(name) <= SHOWN_CHARACTERS_MAX:
+            block = f'CONCEPT {{ {{type: "{meta}", name: "{name}"}} }}'
+            error.hint += f" A block {block} before this one defines it."
         raise error
 
 
@@ -95,7 +104,7 @@ def no_such_concept(reader: Reader, type_name: str, name: str, otherwise: str = 
     if (renamed := _renamed(reader, type_name, name)) is not None:
         close = f"It is named {shorten(renamed)!r} now."
     elif types:
-        close = f"There is one of that name of type {' and '.join(types)}."
+        close = f"Type of a concept with that name: {' or '.join(types)}."
     else:
         close = did_you_mean(name, close_to(reader, reader.type_number(type_name), name))
     return NotFound(
@@ -155,10 +164,10 @@ def missing_target(
 
 
 def types_of(reader: Reader, name: str) -> list[str]:
-    """Up to three types of concepts with this name."""
-    return [
-        reader.type_name(number) for number in lookup.types_named(reader, name, TYPES_SHOWN_MAX)
-    ]
+    """Up to three types of concepts with this name, and "…" if there are more."""
+    numbers = lookup.types_named(reader, name, TYPES_SHOWN_MAX + 1)
+    more = ["…"] if len(numbers) > TYPES_SHOWN_MAX else []
+    return [reader.type_name(number) for number in numbers[:TYPES_SHOWN_MAX]] + more
 
 
 def close_to(reader: Reader, type_number: int | None, name: str) -> list[str]:

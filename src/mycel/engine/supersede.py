@@ -23,9 +23,9 @@ from mycel.errors import ConstraintViolation, InvalidSyntax, SelfEdgeError
 from mycel.kip import ast
 from mycel.model import times
 from mycel.model.directions import Way
-from mycel.model.elements import Element, Proposition
+from mycel.model.elements import Element
 from mycel.model.limits import REASON_BYTES_MAX
-from mycel.model.names import check_text, shorten
+from mycel.model.names import check_text
 from mycel.model.periods import (
     VALID_FROM,
     VALID_UNTIL,
@@ -42,6 +42,7 @@ from mycel.syntax.diagnostics import located
 SUPERSEDES: Final = "supersedes"
 SUPERSEDED_BY: Final = "superseded_by"
 SUPERSEDED: Final = "superseded"
+CIRCLE_SHOWN_MAX: Final = 10
 
 
 def supersede(tx: Transaction, node: ast.Supersede, values: Values) -> Outcome:
@@ -163,18 +164,23 @@ class _Older:
 
 def _refuse_circle(reader: Reader, links: set[tuple[int, int]]) -> None:
     """Refuse new links, each from an element to an older one, that make a circle."""
-    link = _link_on_circle(_Older(reader, links), links)
-    if link is not None:
-        new, old = (_label(reader.element(number)) for number in link)
+    circle = _circle_through(_Older(reader, links), links)
+    if circle:
+        ids = [element.id for element in map(reader.element, circle) if element is not None]
+        path = ids[:CIRCLE_SHOWN_MAX] + ["…"] * (len(ids) > CIRCLE_SHOWN_MAX)
         raise ConstraintViolation(
-            f"{old} supersedes {new} already, directly or through others, so the two would replace"
-            " each other.",
-            hint="Remove the link `supersedes` between them first, if it was wrong.",
+            f"Each of these elements would supersede the next: {', '.join([*path, ids[0]])}.",
+            hint="Leave out the new link, or first remove a wrong link `supersedes` or"
+            " `superseded_by` between two of them.",
+            data={"circle": ids[:CIRCLE_SHOWN_MAX]},
         )
 
 
-def _link_on_circle(older: _Older, links: set[tuple[int, int]]) -> tuple[int, int] | None:
-    """A new link that is on a circle, if there is one; reads each element once."""
+def _circle_through(older: _Older, links: set[tuple[int, int]]) -> list[int]:
+    """The elements of a circle with a new link, from newer to older; empty if there is none.
+
+    Reads each element once.
+    """
     finished: set[int] = set()
     for start, _ in links:
         path: dict[int, Iterator[int]] = {}
@@ -190,15 +196,8 @@ def _link_on_circle(older: _Older, links: set[tuple[int, int]]) -> tuple[int, in
                 del path[place]
             elif number in path:
                 circle = [*path][[*path].index(number) :]
-                for link in pairwise([*circle, number]):
-                    if link in links:
-                        return link
+                if not links.isdisjoint(pairwise([*circle, number])):
+                    return circle
             elif number not in finished:
                 following = number
-    return None
-
-
-def _label(element: Element | None) -> str:
-    if element is None:
-        return "An element"
-    return element.id if isinstance(element, Proposition) else shorten(repr(element.name), 200)
+    return []

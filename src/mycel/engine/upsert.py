@@ -227,7 +227,7 @@ class _Run:
             self._known[type_name, name] = id_
             return id_
         if type_name not in self._defined:
-            check_type(self._tx, type_name)
+            check_type(self._tx, type_name, in_upsert=True)
             self._defined.add(type_name)
         if isinstance(existing, ConceptPut) and existing.id is None:
             self._batch.write()  # The concept is put a second time, so it must exist first.
@@ -366,7 +366,7 @@ class _Run:
         key = self._identity(matcher)
         element = self._known.get(key)
         if element is None:
-            check_type(self._tx, key[0])
+            check_type(self._tx, key[0], in_upsert=True)
             raise located(no_such_concept(self._tx.reader, *key, _CREATE_IT), matcher.span)
         return settled(element)
 
@@ -386,7 +386,7 @@ class _Run:
     def _predicate(self, node: ast.Text) -> str:
         predicate = self._values.text(node, "predicate")
         if (predicate,) not in self._defined:
-            check_predicate(self._tx, predicate)
+            check_predicate(self._tx, predicate, in_upsert=True)
             self._defined.add((predicate,))
         return predicate
 

@@ -6,17 +6,16 @@ existing mirror gets one more commit, with the whole graph.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from mycel.errors import ConstraintViolation
 from mycel.mirror import export
 from mycel.mirror.commits import MirrorPosition
-from mycel.mirror.folder import FILE_BYTES_MAX
 from mycel.mirror.inspection import Sight
 from mycel.mirror.merge_driver import install_driver
 from mycel.mirror.repository import Repository, near, root_of
 from mycel.mirror.sync import Upkeep
-from mycel.store.file.plain_files import read_bounded
 from mycel.store.query.reader import Reader
 
 
@@ -127,7 +126,9 @@ def exclude_folder(repository: Repository, folder: Path) -> None:
         return
     place = repository.folder / repository.line("rev-parse", "--git-path", "info/exclude")
     place.parent.mkdir(parents=True, exist_ok=True)
-    text = read_bounded(place, FILE_BYTES_MAX).decode() if place.exists() else ""
     name = folder.resolve().relative_to(repository.folder.resolve()).as_posix()
-    gap = "" if not text or text.endswith("\n") else "\n"
-    place.write_text(f"{text}{gap}/{name}/\n", "utf-8")
+    with place.open("ab+") as file:
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
+        gap = "" if file.read(1) in (b"", b"\n") else "\n"
+        file.write(f"{gap}/{name}/\n".encode())

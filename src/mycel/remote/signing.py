@@ -31,7 +31,7 @@ from mycel.errors import (
     Unsupported,
 )
 from mycel.store.file.branch_files import split
-from mycel.store.file.plain_files import read_bounded
+from mycel.store.file.plain_files import read_bounded, refusal_of
 
 PREFIX: Final = "ed25519:"
 SUFFIX: Final = ".key"
@@ -46,8 +46,8 @@ class HeadSigner:
 
         Raises:
             NotFound: there is no such file.
-            AccessDenied: other users may read it.
-            InvalidValueType: the file holds no key.
+            AccessDenied: other users may read it, or this one may not.
+            InvalidValueType: the file is not a private key that can be used without a password.
             Unsupported: `cryptography` is not installed.
         """
         ed25519, serialization = _library()
@@ -57,16 +57,22 @@ class HeadSigner:
                     f"Others may read the key in {str(path)!r}.", hint=f"chmod 600 {path}"
                 )
             content = read_bounded(path, _KEY_BYTES_MAX)
-        except OSError:
+            private = serialization.load_pem_private_key(content, None)
+        except FileNotFoundError:
             raise NotFound(
                 f"There is no key {str(path)!r}.", hint="`mycel key create` makes one."
             ) from None
-        try:
-            private = serialization.load_pem_private_key(content, None)
+        except OSError as error:
+            raise AccessDenied(
+                refusal_of(str(path), error), hint="Check its owner and its permissions."
+            ) from None
         except (ValueError, TypeError):
             private = None
         if not isinstance(private, ed25519.Ed25519PrivateKey):
-            raise InvalidValueType(f"{str(path)!r} has no Ed25519 key in PEM.")
+            raise InvalidValueType(
+                f"{str(path)!r} is not an Ed25519 private key in PEM without a password.",
+                hint="Put such a key there, or move the file away and run `mycel key create`.",
+            )
         self._private: Final = private
         self.key: Final = PREFIX + private.public_key().public_bytes_raw().hex()
         """The public key in the form that clients pin."""

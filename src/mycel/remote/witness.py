@@ -14,9 +14,10 @@ from typing import Final, NamedTuple
 from mycel.errors import HistoryRewritten, InvalidSyntax
 from mycel.model import times
 from mycel.remote.sources import RemoteHead, RemoteSource, check_continues
-from mycel.store.file.plain_files import read_bounded
+from mycel.store.file.plain_files import read_bounded, refusal_of
 
 FILE_BYTES_MAX: Final = 64 << 20
+_OTHER_FILE: Final = "Name the file of a witness, or a new one."
 
 
 class SeenHead(NamedTuple):
@@ -98,12 +99,14 @@ def read_heads(path: Path) -> list[SeenHead]:
     """The heads in the file of a witness; empty if there is no file.
 
     Raises:
-        InvalidSyntax: the file has a line that is no head.
+        InvalidSyntax: the file cannot be read, or has a line that is no head.
     """
     try:
         lines = read_bounded(path, FILE_BYTES_MAX).decode().splitlines()
     except FileNotFoundError:
         return []
+    except (OSError, ValueError) as error:
+        raise InvalidSyntax(refusal_of(str(path), error), hint=_OTHER_FILE) from None
     heads = []
     for number, line in enumerate(lines, 1):
         try:
@@ -111,7 +114,9 @@ def read_heads(path: Path) -> list[SeenHead]:
             bytes.fromhex(head.journal_root + head.overall_root)
             head = head._replace(entries=int(head.entries))
         except (ValueError, TypeError):
-            raise InvalidSyntax(f"Line {number} of {str(path)!r} is no head.") from None
+            raise InvalidSyntax(
+                f"Line {number} of {str(path)!r} is no head.", hint=_OTHER_FILE
+            ) from None
         heads.append(head)
     return heads
 

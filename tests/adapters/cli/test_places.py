@@ -233,8 +233,14 @@ def test_a_folder_that_was_moved_is_told_where_its_graph_is(
     run("bootstrap")
     moved = shop.parent / "elsewhere" / "My Shop"
     moved.parent.mkdir()
+    damaged = next(Path(path_of(run)).parent.glob("*my-shop*inode*"))
     shop.rename(moved)
     monkeypatch.chdir(moved)
+    whole = damaged.read_bytes()
+    for content in (b"\xff", b"1" * 10_000):
+        damaged.write_bytes(content)
+        assert run("log").status == 1
+    damaged.write_bytes(whole)
     remedy = "`mycel init --workspace my-shop` goes on with the workspace of"
     done = run("log")
     assert done.status == 1

@@ -6,9 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
 
 import mycel
-from mycel.errors import AccessDenied, HistoryRewritten, InvalidSyntax, RemoteFailed
+from mycel.errors import (
+    AccessDenied,
+    HistoryRewritten,
+    InvalidSyntax,
+    InvalidValueType,
+    NotFound,
+    RemoteFailed,
+)
 from mycel.knowledge.elsewhere import Elsewhere
 from mycel.remote.registry import RemoteEntry, RemoteRegistry
 from mycel.remote.signing import HeadSigner, create_key, key_file
@@ -66,6 +80,36 @@ def test_a_server_signs_heads_and_a_clone_pins_the_key(
     key_file(there).chmod(0o644)
     with pytest.raises(AccessDenied, match="Others may read"):
         HeadSigner(key_file(there))
+
+
+def test_each_file_that_is_not_a_usable_key_is_refused_with_its_reason(tmp_path: Path) -> None:
+    path = tmp_path / "shop.db.key"
+    with pytest.raises(NotFound, match="There is no key"):
+        HeadSigner(path)
+    create_key(path)
+    private = load_pem_private_key(path.read_bytes(), None)
+    encrypted = private.private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret")
+    )
+    public = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    for content in (public, encrypted, b"no key", path.read_bytes() + b"\n" * 5000):
+        path.write_bytes(content)
+        with pytest.raises(InvalidValueType, match="without a password") as caught:
+            HeadSigner(path)
+        assert "mycel key create" in caught.value.hint
+    path.unlink()
+    path.mkdir(mode=0o700)
+    with pytest.raises((AccessDenied, InvalidValueType)):
+        HeadSigner(path)
+
+
+def test_a_file_of_heads_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "witness.jsonl"
+    path.write_bytes(b"\xff\n")
+    with pytest.raises(InvalidSyntax, match="cannot be read"):
+        read_heads(path)
+    with pytest.raises(InvalidSyntax, match="cannot be read"):
+        read_heads(tmp_path)
 
 
 def test_a_head_that_the_pinned_key_has_not_signed_does_not_count(tmp_path: Path) -> None:

@@ -204,7 +204,14 @@ def test_a_missing_target_says_what_to_do(graph: Graph) -> None:
     assert "Did you mean 'Bern'?" in error.hint
     assert "CONCEPT block before this one" in error.hint
     error = graph.refuses(NotFound, put.format('("near", {type: "River", name: "Bern"})'))
-    assert "of type City" in error.hint
+    assert "Type of a concept with that name: City." in error.hint
+    types = [f"Kind{number}" for number in range(4)]
+    defined = (f'CONCEPT {{ {{type: "$ConceptType", name: "{name}"}} }}' for name in types)
+    graph.run(f"UPSERT {{ {' '.join(defined)} }}")
+    for at, name in enumerate(types):
+        graph.run(f'UPSERT {{ CONCEPT {{ {{type: "{name}", name: "Thing"}} }} }}')
+        error = graph.refuses(NotFound, put.format('("near", {type: "River", name: "Thing"})'))
+        assert ("or …" in error.hint) == (at == 3)
     error = graph.refuses(
         NotFound,
         put.format(
@@ -234,6 +241,19 @@ def test_names_that_are_not_defined_are_answered_with_the_closest(graph: Graph) 
         'UPSERT { CONCEPT ?a { {type: "City", name: "A"} } PROPOSITION { (?a, "nearr", ?a) } }',
     )
     assert "Did you mean 'near'?" in error.hint
+
+
+def test_a_block_that_defines_a_name_is_proposed_only_where_it_would_work(graph: Graph) -> None:
+    create = 'UPSERT {{ CONCEPT {{ {{type: "{}", name: "Bern"}} }} }}'
+    for name in ("Town", "T" * 100):
+        error = graph.refuses(TypeMismatch, create.format(name))
+        block = f'CONCEPT {{ {{type: "$ConceptType", name: "{name}"}} }}'
+        assert f"A block {block} before this one" in error.hint
+        graph.run(f"UPSERT {{ {block} }}")
+    assert "block" not in graph.refuses(TypeMismatch, create.format("Old Town")).hint
+    retention = 'SET RETENTION {{after: "1d", then: "archive"}} FOR {} TYPE "Village"'
+    for kind in ("CONCEPT", "PROPOSITION"):
+        assert "block" not in graph.refuses(TypeMismatch, retention.format(kind)).hint
 
 
 def test_what_breaks_a_rule_is_refused_with_its_block(graph: Graph) -> None:

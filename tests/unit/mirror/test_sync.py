@@ -11,7 +11,9 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation, GitFailed, MycelError
 from mycel.mirror import settings
+from mycel.mirror.creation import exclude_folder
 from mycel.mirror.follower import Follower
+from mycel.mirror.repository import Repository
 from mycel.mirror.sync import Upkeep
 from tests.unit.mirror.conftest import Shop, git
 
@@ -173,6 +175,19 @@ def test_what_a_bootstrap_wrote_stays_out_until_somebody_adds_to_it(
     assert "line_count" not in shop.read("resources/file/shop/cart.py.md")
     assert "depends_on" in shop.read("concepts/shop/cart.py/add.md")
     shop.check()
+
+
+@pytest.mark.parametrize("before", [b"", b"caf\xe9", b"*.log\n"])
+def test_the_ignored_files_of_a_project_stay_whatever_their_encoding(
+    tmp_path: Path, before: bytes
+) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    place = tmp_path / ".git/info/exclude"
+    place.parent.mkdir(exist_ok=True)
+    place.write_bytes(before)
+    exclude_folder(Repository(tmp_path), tmp_path / "knowledge")
+    lines = [*before.splitlines(), b"/knowledge/"]
+    assert place.read_bytes() == b"".join(line + b"\n" for line in lines)
 
 
 def test_a_mirror_in_a_project_leaves_branch_index_hooks_and_files_alone(tmp_path: Path) -> None:

@@ -127,7 +127,9 @@ class ServerRecords:
     def check(self) -> None:
         """Raise an error if the file is damaged."""
         if self._rows("PRAGMA integrity_check") != [("ok",)]:
-            raise NotADatabase(f"{str(self.path)!r} is damaged.")
+            raise NotADatabase(
+                f"{str(self.path)!r} is damaged.", hint="Restore it from a backup of the folder."
+            )
 
     def copy(self, target: Path) -> None:
         """Copy the records to a file that only its user may read; an older copy is replaced."""
