@@ -89,7 +89,7 @@ class _PredicateGroup(NamedTuple):
 def _predicate_groups(
     reader: Reader, predicates: Collection[int] | None
 ) -> tuple[_PredicateGroup, ...]:
-    """The groups of predicates, in order; with `only`, reduced to some predicates."""
+    """The groups of predicates, in order; with `predicates`, reduced to these."""
     grouped = [
         frozenset(
             predicate for name in names if (predicate := reader.find_predicate(name)) is not None

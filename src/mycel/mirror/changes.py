@@ -1,4 +1,4 @@
-"""Turns documents before and after into changes of the graph, for `Graph.merge_changes`.
+"""Turns documents before and after into changes of the graph, for `db.merges.merge_changes`.
 
 Content that files do not have (values of a bootstrap, metadata of the engine) is not changed.
 """

@@ -139,7 +139,7 @@ def import_edits(
     options: Mapping[str, Any],
     message: str,
 ) -> Imported:
-    """Merge the edits of a mirror into the graph; `options` go to `Graph.merge_changes`.
+    """Merge the edits of a mirror into the graph; `options` go to `db.merges.merge_changes`.
 
     Raises:
         ConstraintViolation: a file cannot be read, or too many were deleted; or an earlier import

@@ -169,7 +169,7 @@ Element = Concept | Proposition
 
 
 def _metadata(element: Element) -> JsonObject:
-    """The metadata, with the keys that the engine itself writes (KIP notes: reserved keys)."""
+    """The metadata, with the keys that the engine itself writes (docs/kip.md)."""
     metadata = element.metadata
     metadata["_version"] = element.version
     metadata["_updated_at"] = times.to_text(element.updated_us)

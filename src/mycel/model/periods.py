@@ -94,7 +94,7 @@ def present_period(metadata: Mapping[str, Any]) -> Period:
 
 
 def former_periods(metadata: Mapping[str, Any]) -> list[Period]:
-    """The former periods, sorted and united; entries that are none are left out."""
+    """The former periods, sorted and united; entries that are no periods are left out."""
     return read_periods(metadata.get(FORMER_PERIODS))
 
 
@@ -129,7 +129,7 @@ def former_words(metadata: Mapping[str, Any]) -> str:
 
 
 def unite(periods: Iterable[Period]) -> list[Period]:
-    """Periods by time; those that overlap or touch become one, empty ones none.
+    """Periods sorted by time; those that overlap or touch become one, and empty ones are dropped.
 
     >>> [
     ...     period.words

@@ -5,7 +5,7 @@ itself (KIP §3.4.7). Filters, NOTs and OPTIONALs of a block apply to its own pa
 of the UNIONs beside it.
 
 A parameter shapes a plan if it is the name of a type or predicate, or by the kind of its value if a
-filter compares with it. `Bound.roles` lists these, so that a plan is reused for all other
+filter compares with it. `BoundQuery.roles` lists these, so that a plan is reused for all other
 parameters.
 """
 

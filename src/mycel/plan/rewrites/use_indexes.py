@@ -92,7 +92,7 @@ def _with_probe(
 
 
 def _tightest(bounds: Sequence[ir.Bound]) -> tuple[ir.Bound, ...]:
-    """The tightest bounds: an equality, or else a list, or else at most one bound for each side."""
+    """One equality if there is one, or else one list, or else at most one bound for each side."""
     for operator in ("==", "in"):
         for bound in bounds:
             if bound.operator == operator:

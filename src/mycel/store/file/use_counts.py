@@ -1,9 +1,9 @@
 """Use counts: how often elements were read or loaded, and links followed.
 
 They are in the file `<graph>-use` beside the graph and are no part of it: no root covers them,
-nothing is journaled, and a lost count does no harm. A read only adds to lists in memory. They are
-counted, and the counts written, when the graph is closed, when many have gathered, and when upkeep
-asks for them. A graph in memory or on a server has only the counts of this process.
+nothing is journaled, and a lost count does no harm. A read only adds to lists in memory. The lists
+are counted, and the counts written, when the graph is closed, when many have gathered, and when
+upkeep asks for them. A graph in memory or on a server has only the counts of this process.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class UseCounts:
             self._write()
 
     def save(self) -> None:
-        """Count and write what was noted. It is dropped if the file cannot be written."""
+        """Count what was noted, and write the counts; lost if the file cannot be written."""
         self._count()
         self._write()
 

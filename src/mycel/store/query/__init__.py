@@ -1,35 +1,35 @@
 """Queries about elements, counts and history, for any state.
 
-- `refs`        references to elements as callers write them
-- `reader`      single elements and adjacency, live or at a moment of the past
-- `lookup`      concepts by name, links by their ends and predicates
-- `successors`  concepts that supersede others
-- `filters`     conditions of a search on elements: path, actor, time, metadata
-- `changed_texts`  past texts of elements that have changed since
-- `candidates`  elements that may fit a question, from the text index
-- `passages`    stored passages and vectors of search
+- `refs`              references to elements as callers write them
+- `reader`            single elements and adjacency, live or at a moment of the past
+- `lookup`            concepts by name, links by their ends and predicates
+- `successors`        concepts that supersede others
+- `filters`           conditions of a search on elements: path, actor, time, metadata
+- `changed_texts`     past texts of elements that have changed since
+- `candidates`        elements that may fit a question, from the text index
+- `passages`          stored passages and vectors of search
 - `property_vectors`  vectors of properties, as they are stored
-- `weighted_links`  links with weights in whole units, for traversals
-- `outline`     all concepts and links in short, and changes since a moment
-- `neighbours`    neighbours of elements, the links among them, and placeholders of missing concepts
-- `authorship`    elements by the time and the author of their versions, and authors
-- `retention`   elements that may be due for upkeep, duplicates, contradictions
-- `statements`  runs a statement that `sql` has compiled
-- `contents`    rows of large parts of a state
-- `bulk`        many elements at once: by prefix, by type, by predicate
-- `vocabulary`  types and predicates in force, for the planner
-- `statistics`  approximate counts, for the planner
-- `summary`     exact counts, for descriptions of the graph
-- `paths`       parts of the graph by URI
-- `commits`     transactions, their ids and tags, and the filters of the log
-- `lineage`     the history that two copies of a graph share, and their common ancestors
-- `natural_keys`  hashes of natural keys, from elements as they were read
-- `alignment`   elements of two copies, matched with each other
-- `creations`   identities of elements in every copy of a graph
-- `merges`      conflicts of open merges, and choices of committed merges
-- `journal_page` rows of the journal, for exact copies
-- `history`     versions of an element, and moments of the past
-- `purges`      elements that were purged here, or in merged copies
-- `origins`     origins of values: the time and actor of the write itself
-- `diff`        differences between two states of one copy, or of two copies
+- `weighted_links`    links with weights in whole units, for traversals
+- `outline`           all concepts and links in short, and changes since a moment
+- `neighbours`        neighbours of elements, links among them, placeholders of missing concepts
+- `authorship`        elements by the time and the author of their versions, and authors
+- `retention`         elements that may be due for upkeep, duplicates, contradictions
+- `statements`        runs a statement that `sql` has compiled
+- `contents`          rows of large parts of a state
+- `bulk`              many elements at once: by prefix, by type, by predicate
+- `vocabulary`        types and predicates in force, for the planner
+- `statistics`        approximate counts, for the planner
+- `summary`           exact counts, for descriptions of the graph
+- `paths`             parts of the graph by URI
+- `commits`           transactions, their ids and tags, and the filters of the log
+- `lineage`           the history that two copies of a graph share, and their common ancestors
+- `natural_keys`      hashes of natural keys, from elements as they were read
+- `alignment`         elements of two copies, matched with each other
+- `creations`         identities of elements in every copy of a graph
+- `merges`            conflicts of open merges, and choices of committed merges
+- `journal_page`      rows of the journal, for exact copies
+- `history`           versions of an element, and moments of the past
+- `purges`            elements that were purged here, or in merged copies
+- `origins`           origins of values: the time and actor of the write itself
+- `diff`              differences between two states of one copy, or of two copies
 """

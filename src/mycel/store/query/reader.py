@@ -581,8 +581,8 @@ class Reader:
     ) -> str:
         """A query for rows of the state; optionally also for rows of removed elements.
 
-        `past` are the columns of past rows. It is one statement, because a row might move from one
-        table to the other between two statements.
+        `past` are the columns of past rows. The query is one statement, because a row might move
+        from one table to the other between two statements.
         """
         query = f"SELECT {columns} FROM {tables}{table} WHERE {where}{self._written}"
         if self._seq is not None:

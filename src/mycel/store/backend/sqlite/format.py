@@ -1,7 +1,7 @@
 """Checks the header of a file: a database of Mycel, in the format that this version reads.
 
 There is one format so far. A later version that changes the tables raises `layout.FORMAT`, and
-`opening.open_or_create` upgrades an older file right after `check_format`, in one transaction.
+`creation.open_or_create` upgrades an older file right after `check_format`, in one transaction.
 """
 
 from __future__ import annotations
