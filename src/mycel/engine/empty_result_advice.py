@@ -89,7 +89,7 @@ class _Adviser:
                     pass
 
     def columns(self, find: ast.Find, empty: Sequence[int]) -> Iterator[str]:
-        """Hints on columns that are null in every row because the type lacks the attribute."""
+        """Hints on columns that are null in every row, if the type lacks the attribute."""
         clauses = [clause for clause in find.where if isinstance(clause, ast.ConceptClause)]
         types = dict(self._stated_types(tuple(clauses)))
         for at in empty:

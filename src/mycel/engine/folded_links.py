@@ -3,8 +3,9 @@
 The link of the target stays: it keeps its values, and takes over the keys that it lacks. The keys
 of periods follow another rule: the link that stays holds in all periods of both (`model.periods`).
 Periods that overlap or follow each other become one. The latest is the present period of the link,
-the others are its former periods. Sources of both links are united. Sentences name the values that
-are not taken over.
+the others are its former periods. A link without dates adds no period, except that it may hold now.
+Status, expiry and archiving are those of the target, unless only the other link holds now.
+Sources of both links are united. Sentences name the values of attributes that are not taken over.
 """
 
 from __future__ import annotations

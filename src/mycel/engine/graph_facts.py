@@ -130,7 +130,7 @@ class Facts:
 
     @cached_property
     def contents(self) -> list[DomainContents]:
-        """The domains whose contents the primer reads, with these."""
+        """The domains whose contents the primer reads, with their contents."""
         return [self.contents_of(domain) for domain in self.domains(DOMAINS_READ_MAX)]
 
     def contents_of(self, domain: summary.Domain) -> DomainContents:

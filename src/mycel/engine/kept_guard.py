@@ -1,4 +1,4 @@
-"""The guard of what is pinned or held: it is neither removed nor archived, whatever else says.
+"""The guard of pinned and held elements, which nothing removes or archives.
 
 It is asked about every removal and about every change of metadata, so no door, rule or merge goes
 past it. Everything else about such an element may change, also its name, its ends, and whether
@@ -23,7 +23,7 @@ class KeptGuard:
     in_bulk = True  # New elements are not removed.
 
     def concerns(self, _tx: Transaction, _type_or_predicate: str, *, link: bool) -> bool:
-        """False: what matters is the element, not its type."""
+        """Always False: elements are pinned or held, and not types."""
         return False
 
     def concerns_element(self, before: Element) -> bool:
@@ -44,7 +44,7 @@ class KeptGuard:
             raise _stays(before, marks)
 
     def check_commit(self, tx: Transaction) -> None:
-        """Nothing: forbidden changes were refused at once."""
+        """Do nothing: forbidden changes were refused at once."""
 
 
 def _stays(element: Element, marks: list[str]) -> ConstraintViolation:

@@ -70,7 +70,7 @@ class HookJournal:
     def add(self, entry: Mapping[str, Any]) -> None:
         """Add an entry, if it can be written.
 
-        A failure is ignored, because it must not fail the client.
+        A failure is ignored, because it would cost the client its turn.
         """
         time = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         with suppress(OSError, TypeError):

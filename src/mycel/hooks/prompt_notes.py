@@ -38,7 +38,7 @@ NOTES_MAX: Final = 4
 TALK_MAX: Final = 2
 """The maximum number of turns that are shown if enough notes fit."""
 PROMPT_CHARACTERS_MAX: Final = 1_500
-"""Of a longer prompt, which has a pasted file, only the beginning and the end are used."""
+"""Only the beginning and the end of a longer prompt are used: the rest is a pasted file."""
 _NO_WORD: Final = "shares no word of the prompt"
 _ONE_WORD: Final = "shares one word of the prompt; two are needed"
 _NO_ANSWER: Final = "is a question or request of somebody"

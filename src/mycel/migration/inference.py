@@ -54,7 +54,7 @@ class _AttributeSample:
     could_be: set[Scalar] = field(default_factory=lambda: {"Date", "DateTime"})
     """The scalar types for which all texts so far are canonical values."""
     texts: set[str] = field(default_factory=set)
-    """Different texts, up to the number that an enum may list."""
+    """Different texts, up to one more than an enum may list."""
 
     def see(self, value: object) -> None:
         self.count += 1

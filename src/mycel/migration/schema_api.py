@@ -89,8 +89,8 @@ class SchemaApi:
     ) -> Plan:
         """The steps that applying a schema would take, without applying it.
 
-        If the data decides whether a change is supported, it is checked, and removed or restored
-        rows are counted; not so in a read-only graph or without `check_data`. With
+        Data is checked if it decides whether a change is supported, and removed or restored rows
+        are counted. Neither happens in a read-only graph, or without `check_data`. With
         `allow_data_loss`, removed types and properties are dropped instead of hidden.
 
         Raises:

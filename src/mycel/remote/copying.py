@@ -5,8 +5,8 @@ entries page by page, each page in one transaction, so that an interrupted pull 
 stopped. Before any entry is read, the remote proves that its journal continues the pinned root and
 the local journal.
 
-Only one process at a time pulls into a graph or pushes from it. If another commit arrives during a
-pull, the pull reads the state again.
+Only one process at a time pulls into a graph or pushes from it. If somebody commits to the graph
+during a pull, the pull reads its state again.
 
 If both have commits of their own, the remote is copied to a branch beside the graph, and an
 ordinary merge joins the two. A push submits the commits that the remote lacks, one by one where

@@ -30,7 +30,7 @@ Modules, in the order in which a schema passes through them:
 - `definitions`         the rules of a definition made by KIP, and their check
 - `definition_lint`     entries of such a definition that have no effect
 
-The names in `__all__` are imported on first use, because most processes start without them.
+The names in `__all__` are imported on first use, because no process needs them to start.
 """
 
 from importlib import import_module

@@ -8,7 +8,7 @@ A new scalar is a name in `Scalar`. The type checker then asks for its entry her
     queries.declaration         if it is a type of parameters; their checks and hints follow
     queries.column_types        the JSON Schema of its values
 
-Three places that choose a scalar for a Python value are not checked: `from_python` in
+It does not ask for three places that choose a scalar for a Python value: `from_python` in
 `schema.property_values` and `_SCALARS` in `transfer.columnar`, where a `Decimal` is a number so
 far, and `migration.inference`. A word of another language stands for one scalar (`decimal` for F64
 so far); `schema.foreign_words` refuses a second meaning.

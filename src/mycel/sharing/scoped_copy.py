@@ -63,8 +63,8 @@ class ScopedCopy:
         """Open the copy in a folder, and bring it to the present state; it is created if needed.
 
         Raises:
-            ResourceExhausted: there are too many copies, and a request asks for this one
-                (`is_asked`).
+            ResourceExhausted: there are too many copies, and a request, not a token, asks for this
+                one (`is_asked`).
         """
         self._source: Final = source
         self._filter: Final = ElementFilter(patterns)

@@ -61,7 +61,7 @@ class ErrorLocator:
     read_catalog: ReadCatalog
     sources: Sequence[RowSource]
     is_whole: bool
-    """True if a row replaces all properties of its element, as in all modes except "merge"."""
+    """True if a row has all properties of its element, as in all modes except "merge"."""
 
     def located(self, error: MycelError | RowError, at: int) -> MycelError:
         """An error of the load with its place, and with errors about other rows.

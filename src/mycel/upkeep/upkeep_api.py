@@ -101,7 +101,8 @@ class UpkeepApi:
         Raises:
             TypeMismatch: there is no such type or predicate.
             NotFound: there is no such element.
-            InvalidSyntax, ConstraintViolation: the rule is no rule, or not for exactly one target.
+            InvalidSyntax, ConstraintViolation: the rule is malformed, or the call has not exactly
+                one target.
         """
         if sum(target is not None for target in (type, predicate, ref)) != 1:
             raise ConstraintViolation(

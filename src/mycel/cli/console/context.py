@@ -40,7 +40,7 @@ class Invocation:
     options: dict[str, str] = field(default_factory=dict)
     """The shared options on the command line, by name."""
     environment: dict[str, str] = field(default_factory=dict)
-    """The values of their environment variables, by the names of the options."""
+    """The values of environment variables for the shared options, by the names of the options."""
     as_json: bool = False
     directory: Path | None = None
     """The folder to use instead of the current one."""
