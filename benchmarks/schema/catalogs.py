@@ -1,8 +1,8 @@
 """A schema of five hundred types: reading its text, planning changes, and writing with it.
 
-Plans are made between new catalogs, because a catalog caches everything that it computes. None of
-this waits for the disk, so it is measured in processor time, which other work on the machine
-disturbs little.
+Plans are made between new catalogs, because a catalog caches everything that it computes. Times are
+processor times, so waiting for the disk does not count, and other work on the machine disturbs
+little.
 """
 
 from __future__ import annotations

@@ -169,8 +169,8 @@ class Branches:
     def copy(self, target: str | os.PathLike[str]) -> GraphCopy:
         """Copy the open branch, with its whole journal, to another path or URL.
 
-        Roots, commits and proofs stay the same, also in a copy of a file in PostgreSQL, or of a
-        database in a file. The copy is verified. Others may write meanwhile.
+        Roots, commits and proofs of the copy are the same, also between a file and PostgreSQL.
+        The copy is verified. The source stays, and others may write to it meanwhile.
 
         Raises:
             DuplicateExists: there is a graph at the target.

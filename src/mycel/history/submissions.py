@@ -50,7 +50,7 @@ class Submission(NamedTuple):
 
     status: Literal["committed", "unchanged", "proposed", "conflicts"]
     commit: str = ""
-    """The commit; None if none was made."""
+    """The commit; "" if none was made."""
     seq: int | None = None
     head: str = ""
     """The head after the submission; in case of conflicts, the head that conflicts."""

@@ -148,7 +148,8 @@ class SchemaApi:
     def restore(self, *names: str, actor: str | None = None, message: str = "") -> ApplyResult:
         """Declare hidden types (`Team`) and properties (`Person.city`) again, as they were.
 
-        Their data comes back, as if the present schema had been applied with them.
+        The effect is that of applying the present schema with these declarations added. The hidden
+        data is there again.
 
         Raises:
             NotFound: nothing of this name is hidden.

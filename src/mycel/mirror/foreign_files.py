@@ -1,6 +1,7 @@
 """Files in a mirror's repository that are no documents: a README, pictures, settings of an editor.
 
-They belong to the user, and are merged by lines as in Git.
+They belong to the user. Texts are merged by lines, with `git merge-file`. A binary file that two
+sides have changed is a conflict.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def merge_foreign_files(repository: Repository, ours: str, theirs: str) -> list[
     """The changes that merge the files of the user in two commits.
 
     Raises:
-        ConstraintViolation: both have changed the same lines.
+        ConstraintViolation: both have changed the same lines, or a binary file.
     """
     base = next(iter(repository.merge_bases(ours, theirs)), "")
     mine = {change.path: change for change in repository.tree_changes(base, ours)}

@@ -1,7 +1,8 @@
 """The workspaces of a database on a server, for a server of many.
 
 Tokens, the audit log and filtered copies are in a folder of the host, as for graphs in files. The
-list of workspaces is read once a second, because other hosts create and remove workspaces too.
+list of workspaces is read again when it is needed and older than a second, because other hosts
+create and remove workspaces too.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def walks(*arguments: object) -> str:
 
 
 def circles(*arguments: object) -> str:
-    """An array of the elements from which some walk along a predicate leads back to them."""
+    """An array of the elements that lie on a circle of links of one predicate."""
     return f"mycel_circles({', '.join(map(str, arguments))})"
 
 

@@ -2,13 +2,14 @@
 
     append      every row is new; an existing element is an error
     merge       the element of a row gets the properties of the row, and keeps other properties
-    overwrite   the element of a row gets exactly the properties of the row; elements of the loaded
-                types without a row are removed
+    overwrite   the element of a row gets the properties of the row and the defaults of the schema,
+                and loses other properties; elements of the loaded types without a row are removed,
+                except the two actors of the system
 
-New rows are written with the bulk puts of the transaction, which cost a fraction of single puts.
-The numbers of elements show afterwards whether they are new, so no row is looked up before. When a
-chunk fails and the error names no row, its rows are put again one by one, in the transaction that
-is lost anyway.
+New rows are written with the bulk puts of the transaction, which cost a fraction of single puts. In
+the mode append, no row is looked up before: the numbers of elements show afterwards whether they
+are new. When a chunk fails and the error names no row, its rows are put again one by one, in the
+transaction that is lost anyway.
 """
 
 from __future__ import annotations

@@ -104,8 +104,8 @@ def _restore_folder(session: Invocation, source: Path, target: Path, *, force: b
 def copy(session: Invocation, target: str) -> None:
     """Copy the graph to another place, with its whole journal, and verify the copy.
 
-    The place is a path or a URL, so a graph in a file moves to PostgreSQL and comes back. Roots,
-    commits and proofs are the same. Others may use the graph meanwhile.
+    The place is a path or the URL of a PostgreSQL database, without a graph. Roots, commits and
+    proofs are the same. The source stays, and others may use it meanwhile.
     """
     with (
         session.open(reading=True) as db,

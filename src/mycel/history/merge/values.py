@@ -175,7 +175,7 @@ def with_lines(contest: Contest, new_parts: Sequence[str]) -> str:
 
 
 def _ended(merged: str, base: Lines, ours: Lines, theirs: Lines) -> str:
-    """A merged text whose last line has a line end only where it should."""
+    """A merged text. Whether its last line has a line end is merged three-way as well."""
     is_ended = settle(base.is_ended, ours.is_ended, theirs.is_ended, lambda: True)
     return merged if is_ended else _without_end(merged)
 

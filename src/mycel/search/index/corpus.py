@@ -50,7 +50,8 @@ _MENTIONS_TOGETHER: Final = 1000
 def mentions_in(columns: PassageColumns, dictionary: PhraseSet) -> tuple[Hashes, Counts]:
     """The phrases of passages: their own, and those of a dictionary that their texts mention.
 
-    Each phrase comes once per passage; the second array has the number for each passage.
+    Returns the hashes of the phrases, passage by passage and without repetition within a passage,
+    and how many of them each passage has.
     """
     phrases, counted = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
     for start in range(0, len(columns), _MENTIONS_TOGETHER):

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 
 class SearchIndex:
-    """Makes a `PassageIndex` once for each embedder."""
+    """Holds the passages and the vectors of properties of a store, each made when first needed.
+
+    The passages are those of the embedder in use and, if a search falls back to it, those of the
+    model inside the package.
+    """
 
     def __init__(self, store: Store, embedder: Embedder | None = None) -> None:
         self._store: Final = store

@@ -141,9 +141,9 @@ class Candidates:
 
     `without` are elements to leave out, `condition` has all filters, `columns` has the weights of
     titles and bodies in BM25. Tests and generated files come last in a search by words, unless
-    `tests` is true. Elements that are not in the index yet are found through a small index of their
-    own, and so are elements that have `changed` since the state of the reader. Their rank among the
-    others is an estimate.
+    `tests` is true. Pending elements, whose present text is not in the index yet, are found through
+    a small index in memory (`_fresh`), and so are elements that have `changed` since the state of
+    the reader. Their rank among the others is an estimate.
     """
 
     def __init__(

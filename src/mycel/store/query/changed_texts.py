@@ -4,9 +4,9 @@ The text index has only the present texts, so it finds elements that have not ch
 moment. Of the changed elements, this module reads those that may have a word of the question. All
 words with one ASCII stem begin with the stem without its last two letters. SQLite tests for these
 beginnings with LIKE, which is many times faster than an index of all past texts. Two kinds of texts
-are always read: texts with letters outside ASCII, because the tokenizer drops accents, and texts
-with aliases, because search compares their spelling. If too many elements are left, those with the
-exact words of the question come first.
+are candidates without such a word: texts with letters outside ASCII, because the tokenizer drops
+accents, and texts with aliases, because search compares their spelling. Up to `READ_MAX` candidates
+are read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from mycel.text.analysis import AnalysedText
 READ_MAX: Final = 1_000
 """The maximum number of elements that are read.
 
-Those with most of the words come first, and the newest among them.
+Those that contain most of the words themselves come first, then those that contain most of their
+beginnings, then those with the highest numbers.
 """
 
 

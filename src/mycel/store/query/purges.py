@@ -61,7 +61,7 @@ def purges_since(
 
 
 class PurgedLife(NamedTuple):
-    """The life of a purged element: its first entry, its purge, and its keys."""
+    """The part of a purged element's life after an entry: its first entry, its purge, its keys."""
 
     number: int
     began: int
@@ -75,7 +75,10 @@ class PurgedLife(NamedTuple):
 
 
 def purged_lives(reader: Reader, seq: int) -> list[PurgedLife]:
-    """The elements that were created and purged after an entry."""
+    """The elements that were purged after an entry, and have a purged entry of their own after it.
+
+    `began` is the first such entry. The element may be older.
+    """
     by_number = {
         number: (at, fields)
         for at, number, fields in purges(reader.connection, seq)

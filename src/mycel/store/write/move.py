@@ -148,7 +148,10 @@ class Moves:
         _write(ledger, before, after, target.number)
 
     def _make_way(self, moving: Concept, tombstone: Concept | None, type_number: int) -> None:
-        """Remove the leaf of a concept that moves, and set aside a tombstone with the new key."""
+        """Remove the leaves of a concept that moves and of the links on it.
+
+        A tombstone with the key that the concept will get is renamed.
+        """
         numbers = [moving.number] if tombstone is None else [moving.number, tombstone.number]
         # A waiting link and all links on it have left their leaves already.
         hanging = hanging_on(self._ledger, numbers, self._waiting)
