@@ -5,7 +5,8 @@ of periods follow another rule: the link that stays holds in all periods of both
 Periods that overlap or follow each other become one. The latest is the present period of the link,
 the others are its former periods. A link without dates adds no period, except that it may hold now.
 Status, expiry and archiving are those of the target, unless only the other link holds now.
-Sources of both links are united. Sentences name the values of attributes that are not taken over.
+Sources of both links are united: another source of the merged link is an entry of evidence.
+Sentences name the values of attributes that are not taken over.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final, NamedTuple
 from mycel.engine.periods import write_periods
 from mycel.model import times
 from mycel.model.elements import Proposition
-from mycel.model.evidence import EVIDENCE
+from mycel.model.evidence import EVIDENCE, OWN_SOURCE, as_entry, is_other_source, own_source
 from mycel.model.names import first_few
 from mycel.model.periods import (
     ALWAYS,
@@ -55,9 +56,18 @@ def fold(tx: Transaction, heir: Proposition, loser: Proposition) -> list[str]:
     values = {key: value for key in _STATE if (value := state.metadata.get(key)) is not None}
     metadata = _missing(heir.metadata, loser.metadata, without=(*PERIOD_KEYS, *_STATE))
     metadata |= {key: value for key, value in values.items() if heir.metadata.get(key) != value}
-    sources, others = heir.metadata.get(EVIDENCE), loser.metadata.get(EVIDENCE)
-    if isinstance(sources, list) and isinstance(others, list):
-        metadata[EVIDENCE] = [*sources, *(entry for entry in others if entry not in sources)]
+    mine, theirs = own_source(heir.metadata), own_source(loser.metadata)
+    further = []
+    if mine and is_other_source(mine, theirs):
+        metadata = {key: value for key, value in metadata.items() if key not in OWN_SOURCE}
+        at = times.to_text(loser.updated_us)
+        is_apart = other.present.is_dated and not other.present.overlaps(own.present)
+        entry = as_entry(theirs, other.present if is_apart else ALWAYS)
+        further = [{"stance": "supports", **entry, "at": at}]
+    sources, others = (side.metadata.get(EVIDENCE, []) for side in (heir, loser))
+    if isinstance(sources, list) and isinstance(others, list) and (others or further):
+        new = [entry for entry in (*others, *further) if entry not in sources]
+        metadata[EVIDENCE] = [*sources, *new]
     write_periods(
         tx,
         heir,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Final
+
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.values import Values
 from mycel.engine.where_targets import named_targets, to_change
@@ -9,10 +12,14 @@ from mycel.errors import ConstraintViolation, InvalidValueType, MycelError
 from mycel.kip import ast
 from mycel.model import times
 from mycel.model.elements import Element, Proposition
-from mycel.model.evidence import EVIDENCE, Stance, belief, with_source
+from mycel.model.evidence import EVIDENCE, Stance, belief, next_source, with_source
+from mycel.model.names import shorten
+from mycel.model.periods import present_period
 from mycel.model.values import JsonObject
 from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
+
+SOURCE_CHARACTERS: Final = 60
 
 
 def take_stance(tx: Transaction, node: ast.TakeStance, values: Values) -> Outcome:
@@ -53,3 +60,51 @@ def add_source(
     sources = with_source(element.metadata, stance, source, reason, times.to_text(tx.time_us))
     tx.update_found(element, metadata={EVIDENCE: sources})
     return belief({**element.metadata, EVIDENCE: sources}).status
+
+
+def update_from_source(
+    tx: Transaction,
+    link: Proposition,
+    *,
+    attributes: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    weight: float | None = None,
+) -> tuple[bool, str]:
+    """Change a link that was just read; another source than its own becomes evidence.
+
+    Returns True if the link changed, and a sentence about the source that was added, or nothing.
+
+    Raises:
+        ConstraintViolation: the source is invalid, or the link has too many.
+    """
+    step = next_source(link.metadata, metadata or {})
+    changes = step.metadata
+    sentence = ""
+    if step.entry:
+        at = times.to_text(tx.time_us if step.dropped is None else link.updated_us)
+        by = {"by": tx.actor} if step.dropped is None else {}
+        before = {**link.metadata, **changes}
+        sources = with_source(before, "supports", {**by, **step.entry}, "", at)
+        if sources != before.get(EVIDENCE):
+            sentence = _added(link, sources[-1], is_new=step.dropped is None)
+        changes = {**changes, EVIDENCE: sources}
+    changed = tx.update_found(
+        link,
+        attributes=attributes,
+        metadata=changes,
+        weight=weight,
+        drop_metadata=step.dropped or (),
+    )
+    return changed, sentence
+
+
+def _added(link: Proposition, entry: JsonObject, *, is_new: bool) -> str:
+    name = shorten(str(entry.get("source", entry.get("by", "unnamed"))), SOURCE_CHARACTERS)
+    period = present_period(entry)
+    of = f", for the time {period.words}" if period.is_dated else ""
+    if not is_new:
+        return f"{link.id} has a new source; {name}{of} stays in its evidence."
+    return (
+        f"{link.id} keeps its own source and confidence; {name}{of} is added to its evidence as"
+        " a further source."
+    )

@@ -3,8 +3,10 @@
 A merge by KIP keeps the values of the target, and fills in values that the target lacks. A merge by
 a decision, a tool or a cycle also unites the values of both: the text of the source comes below a
 heading with its name, unless one text contains the other; lists of texts are united; metadata that
-the target lacks is taken over. Metadata about the validity of the source, its tier and its
-retention holds only for the source. Every other value of the source that differs is named.
+the target lacks is taken over. If both have an author, a source or a confidence and these differ,
+those of the source become an entry of the metadata `evidence`, with the name of the source.
+Metadata about the validity of the source, its tier and its retention holds only for the source.
+Every other value of the source that differs is named.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ import orjson
 
 from mycel.engine.merge import MergeCounts, merge_concepts
 from mycel.engine.schema_guard import admits
+from mycel.model import times
 from mycel.model.elements import Concept
+from mycel.model.evidence import EVIDENCE, OF, OWN_SOURCE, as_entry, own_source
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.search.validity import OF_UPKEEP, VALIDITY_KEYS
@@ -51,6 +55,7 @@ def merge_and_unite(tx: Transaction, source: Concept, target: Concept) -> United
     counts = merge_concepts(tx, source, target)
     attributes = _united(tx, source, target)
     metadata = _missing_metadata(source, target)
+    metadata |= _further_source(source, target, metadata)
     tx.update(target.id, attributes=attributes, metadata=metadata)
     lost = [*_lost_values(source, target, attributes), *_lost_metadata(source, target, metadata)]
     return UnitedConcepts(counts, (*sorted(lost), *counts.folded))
@@ -104,12 +109,31 @@ def _are_texts(value: Any) -> bool:
 def _missing_metadata(source: Concept, target: Concept) -> JsonObject:
     """The metadata that the target takes over: missing keys, and united lists of texts."""
     own, other = target.metadata, source.metadata
+    without = _OF_SOURCE | OF_UPKEEP | {EVIDENCE}
+    without |= set(OWN_SOURCE) if own_source(own) else set()
     return {
         key: list(dict.fromkeys((*own[key], *value))) if key in own else value
         for key, value in other.items()
-        if not key.startswith("_") and key not in _OF_SOURCE | OF_UPKEEP
+        if not key.startswith("_") and key not in without
         if key not in own or (_are_texts(own[key]) and _are_texts(value))
     }
+
+
+def _further_source(source: Concept, target: Concept, metadata: JsonObject) -> JsonObject:
+    """The evidence of the target with that of the source, and the source's own as an entry.
+
+    The entry names the source, because its author, source and confidence hold only for its values.
+    """
+    own, other = own_source({**metadata, **target.metadata}), own_source(source.metadata)
+    before, others = (side.metadata.get(EVIDENCE, []) for side in (target, source))
+    if not (isinstance(before, list) and isinstance(others, list)):
+        return {}
+    further = list(others)
+    if any(own.get(key) != value for key, value in other.items()):
+        name = _title(source, target) or source.name
+        further.append({**as_entry(other), "at": times.to_text(source.updated_us), OF: name})
+    united = [*before, *(entry for entry in further if entry not in before)]
+    return {EVIDENCE: united} if further else {}
 
 
 def _lost_values(source: Concept, target: Concept, united: JsonObject) -> list[str]:
@@ -132,7 +156,7 @@ def _lost_metadata(source: Concept, target: Concept, metadata: JsonObject) -> li
         f"Its {key} in the metadata was {shorten(_text_of(value), VALUE_CHARACTERS)};"
         " it is not taken over."
         for key, value in source.metadata.items()
-        if not key.startswith("_") and key not in OF_UPKEEP
+        if not key.startswith("_") and key not in OF_UPKEEP and key not in OWN_SOURCE
         if metadata.get(key) is None and target.metadata.get(key) != value
     ]
 

@@ -14,8 +14,10 @@ from typing import Any, Final, NamedTuple
 
 from mycel.engine.functional_guard import warn_ended
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, SCHEME, is_placeholder
+from mycel.engine.stance import update_from_source
 from mycel.errors import (
     ConstraintViolation,
+    InternalError,
     InvalidValueType,
     NotFound,
     SelfEdgeError,
@@ -105,7 +107,10 @@ def put_relations(
     outcomes = []
     for place, draft, (source, target) in zip(places, drafts, ends, strict=True):
         is_new = new_rows.pop(place, None) is not None
-        changed = is_new or _merge(tx, numbers[place], draft)
+        changed = is_new
+        if not is_new:
+            changed, added = _merge(tx, numbers[place], draft)
+            lines += [added] if added else []
         outcomes.append(
             Linked(
                 ids.link_id(numbers[place], draft.relation),
@@ -203,11 +208,16 @@ def _row(reader: Reader, place: tuple[int, int, int], draft: NewRelation) -> Pro
     )
 
 
-def _merge(tx: Transaction, number: int, draft: NewRelation) -> bool:
-    """Merge values into an existing relation. Returns True if it changed."""
+def _merge(tx: Transaction, number: int, draft: NewRelation) -> tuple[bool, str]:
+    """Merge values into an existing relation. Returns True if it changed, and a remark."""
     id_ = tx.reader.outer_id(number)
     warn_ended(tx, id_, draft.metadata)
-    return tx.update(id_, attributes=draft.properties, metadata=draft.metadata, weight=draft.weight)
+    link = tx.get(id_)
+    if not isinstance(link, Proposition):
+        raise InternalError(f"{id_} is no link.")
+    return update_from_source(
+        tx, link, attributes=draft.properties, metadata=draft.metadata, weight=draft.weight
+    )
 
 
 class RemovedRelation(NamedTuple):

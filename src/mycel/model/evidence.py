@@ -6,7 +6,24 @@ The metadata `evidence` of a link is a list. An entry that is an object with a `
      confidence: 0.8, reason: "…"}
 
 Other entries are only references. The link itself is the first source that supports it, with its
-`confidence`, its `author` and its `source`. The status follows from the sources by one rule:
+`confidence`, its `author` and its `source`. A source with `valid_from` or `valid_until` speaks of
+that period alone, and does not count if the link does not hold in it now.
+
+`next_source` is the rule for a tool that writes the metadata of a link that exists. KIP writes keys
+as they are.
+
+1. Metadata that names no other author and no other source than the link has changes the values of
+   the link: its source has a new word, or somebody corrects it.
+2. A link without `author`, `source` and `confidence` takes over the first ones that are written.
+3. Another author or source is a further source: it becomes an entry of `evidence` that supports the
+   link, and the values of the link stay. The last word of an actor from a source replaces its
+   earlier one.
+4. If the write tells of a former period of the link, its values speak of that period alone: they
+   become an entry with the period, also those of the same source.
+5. If the write tells of a later period, which becomes the present one, its source becomes that of
+   the link. The source of the link becomes an entry with the period of which it spoke.
+
+The status follows from the sources by one rule:
 
 1. If an actor has supported and challenged a link, only the last of the two stances counts.
 2. Of the sources of a stance that share a name as actor or origin, directly or through others,
@@ -27,7 +44,8 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from mycel.errors import ConstraintViolation
 from mycel.model import times
 from mycel.model.limits import REASON_BYTES_MAX
-from mycel.model.names import check_text, quote_value, shorten
+from mycel.model.names import check_text, first_few, quote_value, shorten
+from mycel.model.periods import ALWAYS, VALID_FROM, VALID_UNTIL, Period, present_period
 from mycel.model.values import JsonObject
 
 EVIDENCE: Final = "evidence"
@@ -47,6 +65,14 @@ SOURCES_MAX: Final = 100
 _DECIMALS: Final = 9
 _TEXTS: Final = ("by", "source", "at")
 _KEYS: Final = (*_TEXTS, "confidence")
+OWN_SOURCE: Final = ("author", "source", "confidence")
+"""The metadata of an element that are its own source."""
+OF: Final = "of"
+"""The name of the merged element of which an entry of evidence of a concept speaks."""
+_NAMED: Final = ("author", "source")
+_PERIOD: Final = (VALID_FROM, VALID_UNTIL)
+_SHOWN_MAX: Final = 3
+_SHOWN_CHARACTERS: Final = 60
 _FORM: Final = 'Write WITH {by: "ana", source: "minutes", at: "2026-05-02", confidence: 0.8}.'
 
 
@@ -68,15 +94,25 @@ class Belief(NamedTuple):
         )
 
 
+class NextSource(NamedTuple):
+    """The metadata to write to a link that has a source, and the entry of evidence that it adds."""
+
+    metadata: JsonObject
+    entry: JsonObject | None = None
+    """The further source, without its stance and its time; None if there is none."""
+    dropped: tuple[str, ...] | None = None
+    """The keys to drop if the entry is the source that the link had; None if it is the new one."""
+
+
 class _Source(NamedTuple):
     stance: str
     actor: str | None
-    origin: str | None
+    origins: frozenset[str]
     confidence: float
 
     @property
     def is_anonymous(self) -> bool:
-        return self.actor is None and self.origin is None
+        return self.actor is None and not self.origins
 
 
 def belief(metadata: Mapping[str, Any]) -> Belief:
@@ -132,7 +168,7 @@ def _sources(metadata: Mapping[str, Any]) -> Iterator[_Source]:
     yield _source("supports", metadata, "author")
     entries = metadata.get(EVIDENCE)
     for entry in entries if isinstance(entries, list) else ():
-        if _is_source(entry):
+        if _is_source(entry) and _speaks_of(entry, metadata):
             yield _source(entry["stance"], entry, "by")
 
 
@@ -140,22 +176,35 @@ def _is_source(entry: object) -> bool:
     return isinstance(entry, Mapping) and entry.get("stance") in get_args(Stance)
 
 
+def _speaks_of(entry: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
+    """True if a source speaks of the present period of a link, or of no period."""
+    if entry.keys().isdisjoint(_PERIOD):
+        return True
+    return present_period(entry).overlaps(present_period(metadata))
+
+
 def _source(stance: str, values: Mapping[str, Any], actor_key: str) -> _Source:
-    actor, origin = (
-        value if isinstance(value := values.get(key), str) and value else None
-        for key in (actor_key, "source")
-    )
+    actor = values.get(actor_key)
+    if not isinstance(actor, str) or not actor:
+        actor = None
     confidence = values.get("confidence")
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
         confidence = CONFIDENCE_DEFAULT
-    return _Source(stance, actor, origin, min(max(float(confidence), 0.0), 1.0))
+    origins = frozenset(_names(values.get("source")))
+    return _Source(stance, actor, origins, min(max(float(confidence), 0.0), 1.0))
+
+
+def _names(value: object) -> list[str]:
+    """The names in an `author` or `source`: a text, or a list of texts after a merge."""
+    values = value if isinstance(value, list) else [value]
+    return [name for name in values if isinstance(name, str) and name]
 
 
 def _strongest(sources: list[_Source]) -> list[float]:
     """The highest confidence of each group of sources that share an actor or an origin."""
     groups: list[tuple[set[str], float]] = []
     for source in sources:
-        names = {name for name in (source.actor, source.origin) if name is not None}
+        names = {*source.origins, *_names(source.actor)}
         confidence = source.confidence
         apart = []
         for others, highest in groups:
@@ -182,7 +231,7 @@ def with_source(
     Raises:
         ConstraintViolation: the details are invalid, or there are too many sources.
     """
-    check_details(details)
+    check_details({key: value for key, value in details.items() if key not in _PERIOD})
     check_text(reason, "reason", REASON_BYTES_MAX)
     entry: JsonObject = {"stance": stance, **details}
     if reason:
@@ -190,7 +239,9 @@ def with_source(
     entries_before = metadata.get(EVIDENCE)
     entries = []
     for old in entries_before if isinstance(entries_before, list) else ():
-        if not _is_source(old) or any(old.get(key) != entry.get(key) for key in ("by", "source")):
+        if not _is_source(old) or any(
+            old.get(key) != entry.get(key) for key in ("by", "source", *_PERIOD)
+        ):
             entries.append(old)
         elif {**entry, "at": old.get("at")} == old:
             return list(entries_before or ())
@@ -201,6 +252,85 @@ def with_source(
             hint="Remove some with UPDATE ?l SET METADATA { evidence: […] } first.",
         )
     return [*entries, entry]
+
+
+def next_source(metadata: Mapping[str, Any], written: Mapping[str, Any]) -> NextSource:
+    """The metadata to write to a link with this metadata, by the rule above.
+
+    >>> next_source({"source": "HR"}, {"source": "rumour", "confidence": 0.4}).entry
+    {'source': 'rumour', 'confidence': 0.4}
+    """
+    own, new = own_source(metadata), own_source(written)
+    present, period = present_period(metadata), present_period(written)
+    is_apart = period.is_dated and not (
+        present.is_empty or period.is_empty or period.overlaps(present)
+    )
+    if is_apart and period.since_us < present.since_us:
+        if all(own.get(key) == value for key, value in new.items()):
+            return NextSource(dict(written))
+        return NextSource(_without_source(written), as_entry(new, period))
+    if not own or not is_other_source(own, new):
+        return NextSource(dict(written))
+    if is_apart:
+        return NextSource(dict(written), as_entry(own, present), tuple(own.keys() - new.keys()))
+    return NextSource(_without_source(written), as_entry(new))
+
+
+def own_source(metadata: Mapping[str, Any]) -> JsonObject:
+    """The author, source and confidence of an element itself, as far as it has them."""
+    return {key: value for key in OWN_SOURCE if (value := metadata.get(key)) is not None}
+
+
+def is_other_source(own: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """True if `new` names an author or a source that `own` does not name."""
+    return any(set(_names(new.get(key))) - set(_names(own.get(key))) for key in _NAMED)
+
+
+def as_entry(source: Mapping[str, Any], period: Period = ALWAYS) -> JsonObject:
+    """The author, source and confidence of an element as an entry of evidence without a stance."""
+    entry = {"by" if key == "author" else key: value for key, value in source.items()}
+    return entry | period.to_json()
+
+
+def _without_source(metadata: Mapping[str, Any]) -> JsonObject:
+    return {key: value for key, value in metadata.items() if key not in OWN_SOURCE}
+
+
+def sources_in_words(metadata: Mapping[str, Any]) -> str:
+    """The sources of an element in words; empty if it names none.
+
+    >>> sources_in_words({"source": "HR", "evidence": [{"source": "rumour", "confidence": 0.4}]})
+    'HR; also rumour (confidence 0.4)'
+    """
+    entries = metadata.get(EVIDENCE)
+    others = [
+        words
+        for entry in (entries if isinstance(entries, list) else ())
+        if isinstance(entry, Mapping) and (words := _entry_words(entry))
+    ]
+    own = ", ".join(map(_one_line, _names(metadata.get("source"))))
+    return "; also ".join([*([own] if own else []), *first_few(others, _SHOWN_MAX)])
+
+
+def _entry_words(entry: Mapping[str, Any]) -> str:
+    """The source of an entry with its confidence and period; empty if it names none."""
+    names = ", ".join(map(_one_line, _names(entry.get("source"))))
+    if not names:
+        return ""
+    confidence = entry.get("confidence")
+    period = present_period(entry)
+    details = [
+        "against" if entry.get("stance") == "challenges" else "",
+        f"confidence {confidence:g}" if isinstance(confidence, int | float) else "",
+        period.words if period.is_dated else "",
+        f"for {_one_line(about)}" if isinstance(about := entry.get(OF), str) else "",
+    ]
+    remark = ", ".join(filter(None, details))
+    return f"{names} ({remark})" if remark else names
+
+
+def _one_line(text: str) -> str:
+    return shorten(" ".join(text.split()), _SHOWN_CHARACTERS)
 
 
 def check_details(details: Mapping[str, Any]) -> None:

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from mycel.errors import MycelError
 from mycel.model import times
-from mycel.model.evidence import EVIDENCE, belief, is_judged
-from mycel.model.names import SLEEP_TASK, shorten
+from mycel.model.evidence import EVIDENCE, belief, is_judged, sources_in_words
+from mycel.model.names import SLEEP_TASK
 from mycel.model.periods import PERIOD_KEYS, VALID_FROM, VALID_UNTIL, former_periods, former_words
 from mycel.model.retention import RETENTION, is_kept, is_never
 from mycel.search.weights import (
@@ -56,8 +56,6 @@ _CORE_ATTRIBUTE_KEYS: Final = {
     **dict.fromkeys(("Commitment", "Experience", "Person", SLEEP_TASK), _ATTRIBUTE_KEYS | {STATUS}),
 }
 """The same for core types, with the attributes that these define."""
-
-SOURCE_CHARACTERS: Final = 60
 
 
 class Caveat(NamedTuple):
@@ -127,9 +125,8 @@ def value_caveats(
     if isinstance(strength, int | float) and 0 <= strength < STRENGTH_ORDINARY:
         factor = FADED_FACTOR + (1 - FADED_FACTOR) * strength
         yield Caveat(f"memory strength {strength:g}", factor)
-    source = metadata.get("source")
-    if isinstance(source, str) and source:
-        yield Caveat(f"source: {shorten(' '.join(source.split()), SOURCE_CHARACTERS)}")
+    if sources := sources_in_words(metadata):
+        yield Caveat(f"source: {sources}")
 
 
 def _is_before(moment: object, now_us: int) -> bool:

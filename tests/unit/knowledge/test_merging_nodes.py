@@ -178,3 +178,24 @@ def test_a_note_does_not_fall_on_what_a_bootstrap_has_read(shop: Knowledge, root
     assert shop.add("concept://shop/src/cart.py", content="A concept of its own.").created
     with pytest.raises(ConstraintViolation, match="read from files"):
         shop.update("src/cart.py/Cart", type="Note")
+
+
+def test_a_merge_keeps_the_sources_of_both(shop: Knowledge) -> None:
+    official = {"source": "HR", "confidence": 0.9}
+    rumour = {"source": "rumour", "confidence": 0.3}
+    shop.add("one", content="Ana leads the team.", metadata=official)
+    shop.add("two", name="Two", content="Bob is her deputy.", metadata=rumour)
+    shop.add("team")
+    shop.link("one", "about", "team", metadata=official)
+    shop.link("two", "about", "team", metadata=rumour)
+    assert shop.merge_nodes("two", "one").warnings == ()
+    node = shop.get("one")
+    (entry,) = node.metadata["evidence"]
+    assert node.metadata | official == node.metadata
+    assert entry | rumour | {"of": "Two"} == entry
+    (hit,) = shop.search("deputy", limit=1)
+    assert hit.found.caveats == ("source: HR; also rumour (confidence 0.3, for Two)",)
+    (relation,) = shop.relations("one").items
+    assert relation.metadata | official == relation.metadata
+    (entry,) = relation.metadata["evidence"]
+    assert entry | rumour | {"stance": "supports"} == entry

@@ -447,3 +447,88 @@ def test_relations_of_notes_come_before_those_of_code_and_guesses_last(shop: Kno
     assert [each.relation for each in some] == ["about", *["may_call"] * 3]
     incoming = shop.relations(main, direction="in")
     assert [each.relation for each in incoming] == ["about", "references", "calls", "calls"]
+
+
+# Sources.
+
+
+def _metadata(shop: Knowledge, **metadata: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The metadata of a relation after it was written with some more, and the warnings."""
+    draft = {"source": "team", "relation": "led_by", "target": "ana", "metadata": metadata}
+    warnings = shop.remember([{"uri": "team"}, {"uri": "ana"}], [draft]).warnings
+    (relation,) = shop.relations("team")
+    return relation.metadata, warnings
+
+
+def _sources(metadata: dict[str, Any]) -> list[tuple[str, float, str | None]]:
+    return [
+        (entry["source"], entry["confidence"], entry.get("valid_from"))
+        for entry in metadata.get("evidence", ())
+    ]
+
+
+def test_another_source_is_added_and_replaces_none(shop: Knowledge) -> None:
+    own = {"source": "HR", "confidence": 0.95}
+    assert _metadata(shop, **own) == (own, ())
+    metadata, (warning,) = _metadata(shop, source="rumour", confidence=0.4)
+    assert metadata | own == metadata
+    assert _sources(metadata) == [("rumour", 0.4, None)]
+    assert metadata["evidence"][0]["stance"] == "supports"
+    assert metadata["evidence"][0]["by"] == "$self"
+    assert "at" in metadata["evidence"][0]
+    assert "keeps its own source" in warning
+    assert "rumour is added to its evidence" in warning
+    assert _metadata(shop, source="rumour", confidence=0.4) == (metadata, ())
+    assert shop.relations("team")[0].caveats == ("source: HR; also rumour (confidence 0.4)",)
+
+    metadata, _ = _metadata(shop, source="rumour", confidence=0.2)
+    assert _sources(metadata) == [("rumour", 0.2, None)]  # Its last word.
+    metadata, warnings = _metadata(shop, source="HR", confidence=0.9)
+    assert (metadata["confidence"], _sources(metadata)) == (0.9, [("rumour", 0.2, None)])
+    assert warnings == ()
+    assert _metadata(shop, confidence=0.8)[0]["confidence"] == 0.8  # A correction.
+    shop.link("team", "led_by", "ana", metadata={"author": "bea", "note": "seen"})
+    metadata = shop.relations("team")[0].metadata
+    assert metadata["evidence"][-1]["by"] == "bea"
+    assert (metadata["source"], metadata["note"], "author" in metadata) == ("HR", "seen", False)
+
+
+def test_a_source_without_a_rival_is_that_of_the_relation(shop: Knowledge) -> None:
+    _metadata(shop, note="seen")
+    assert _metadata(shop, source="HR")[0] == {"note": "seen", "source": "HR"}
+    shop.db.execute(
+        'UPDATE ?l SET METADATA { source: ["HR", "payroll"] } WHERE { ?l (?s, "led_by", ?o) }'
+    )
+    assert shop.relations("team")[0].caveats == ("source: HR, payroll",)
+    assert "evidence" not in _metadata(shop, source="payroll")[0]
+    shop.db.execute(
+        'UPDATE ?l SET METADATA { source: ["HR", "payroll"] } WHERE { ?l (?s, "led_by", ?o) }'
+    )
+    assert _sources(_metadata(shop, source="rumour", confidence=0.4)[0]) == [("rumour", 0.4, None)]
+
+
+def test_the_source_of_another_period_labels_no_other_one(shop: Knowledge) -> None:
+    now = {"source": "HR", "confidence": 0.95, "valid_from": "2024-01-01"}
+    _metadata(shop, **now)
+    early = {"valid_from": "2019-01-01", "valid_until": "2021-01-01"}
+    metadata, warnings = _metadata(shop, source="late", confidence=0.4, **early)
+    assert metadata | now == metadata
+    assert metadata["former_periods"] == [early]
+    assert _sources(metadata) == [("late", 0.4, "2019-01-01")]
+    assert "late, for the time from 2019-01-01 until 2021-01-01" in warnings[0]
+    # It says nothing about the present.
+    assert shop.db.execute('FIND(BELIEF(?l)) WHERE { ?l (?s, "led_by", ?o) }').value == ["accepted"]
+    metadata, _ = _metadata(shop, source="HR", confidence=0.5, **early)
+    assert (metadata["confidence"], len(metadata["evidence"])) == (0.95, 2)
+
+    _metadata(shop, valid_until="2025-01-01")
+    metadata, warnings = _metadata(shop, source="memo", valid_from="2026-01-01")
+    assert (metadata["source"], "confidence" in metadata) == ("memo", False)
+    assert _sources(metadata)[-1] == ("HR", 0.95, "2024-01-01")
+    assert "has a new source; HR, for the time" in warnings[0]
+
+
+def test_kip_overwrites_the_keys_of_a_source(shop: Knowledge) -> None:
+    _metadata(shop, source="HR", confidence=0.95)
+    shop.db.execute('UPDATE ?l SET METADATA { source: "rumour" } WHERE { ?l (?s, "led_by", ?o) }')
+    assert shop.relations("team")[0].metadata == {"source": "rumour", "confidence": 0.95}
