@@ -176,7 +176,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class DomainContents:
-    """The contents of a domain, or the elements outside of domains; the largest first."""
+    """The contents of a domain, or types and predicates of no domain; the largest first."""
 
     domain: summary.Domain | None
     types: list[str]

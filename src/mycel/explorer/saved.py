@@ -113,7 +113,7 @@ def check_body(body: Mapping[str, Any]) -> dict[str, Any]:
 def save(
     scene: Scene, views: SavedViews, body: Mapping[str, Any], *, name: str, id_: str | None
 ) -> JsonObject:
-    """Save a checked view, in the state of its moment. Returns it without its content.
+    """Save a checked view; `scene` has the state of its moment. Returns it without its content.
 
     Raises:
         ConstraintViolation: the view is too large.

@@ -99,7 +99,7 @@ def find_words(source: bytes, names: Collection[str]) -> list[tuple[int, int]]:
 def _mentioning(
     knowledge: KnowledgeView, root: Path, uri: str, names: Collection[str]
 ) -> Iterator[MentioningFile]:
-    """The file with its text; None if it has none of the names.
+    """The file with its text; nothing if it has none of the names.
 
     Raises:
         OSError, ValueError, MycelError: the file cannot be read, may not be shown, or is too large.

@@ -226,7 +226,8 @@ def push(
     sent as one. Such a commit has the `message`, or else the messages of its commits.
 
     Raises:
-        VersionConflict: the remote has commits that this graph lacks: pull first.
+        VersionConflict: the remote has commits that this graph lacks, or other values for changed
+            elements: pull first.
     """
     with _alone(db):
         return _push(db, source, name, message, key, propose=propose, squash=squash)

@@ -134,8 +134,8 @@ def restore(session: Invocation, source: Path, *, force: bool, shared: Path | No
     """Replace the graph with a backup, which is verified first.
 
     With --force, an existing graph is kept under another name. The graph must not be in use. With
-    --workspaces, a whole folder is restored in the same way; keys of workspaces (*.key) stay with
-    the folder that is kept.
+    --workspaces, a whole folder is restored in the same way, and takes over the keys of workspaces
+    (*.key) from the folder that is kept.
     """
     from mycel.history.backups import restore as bring_back
 

@@ -140,7 +140,8 @@ def join(
     """Share the mirror of others: take over what its branch says, and go on with its history.
 
     The branch is in a clone, in the repository around the folder, or in the remote that is named.
-    The graph has to be empty, or a copy of one that writes the branch, such as a restored backup.
+    Without --merge, the graph has to be empty, or a copy of one that writes the branch, such as a
+    restored backup.
     """
     from mycel.mirror.mirror import FOLDER, Mirror
     from mycel.mirror.settings import has_mirror

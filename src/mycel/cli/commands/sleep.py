@@ -29,8 +29,8 @@ EXAMPLES = 3
 def sleep(session: Invocation, dry_run: bool, minutes: float | None, status: bool) -> None:
     """Run one cycle of upkeep: due elements, duplicates, contradictions.
 
-    Work that a rule decides is done by the actor $system, in small transactions; all other findings
-    become tasks.
+    Work that a rule decides is done by the actor $system, in small transactions; questions that no
+    rule decides become tasks.
     """
     if status:
         _show_health(session)
