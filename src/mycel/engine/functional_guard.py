@@ -135,11 +135,12 @@ def _new_periods(change: Change) -> list[Period]:
     if not isinstance(before, Proposition):
         return all_periods(after)
     old = all_periods(before.metadata)
+    unchanged = set(old)  # Of hundreds of periods, most are as they were.
     present = present_period(after)
     periods = [
         period
         for period in former_periods(after)
-        if not any(period.is_within(known) for known in old)
+        if period not in unchanged and not any(period.is_within(known) for known in old)
     ]
     if not present.is_empty and not any(map(present.overlaps, old)):
         periods.append(present)

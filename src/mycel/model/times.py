@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from typing import Final
 
 from mycel.errors import InvalidSyntax
 from mycel.model.names import quote_value
@@ -17,6 +19,8 @@ _LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 # Python accepts any character in place of the T, so it misreads fourteen digits in a row.
 _SHAPE = re.compile(r"[0-9W-]{8,10}([T ][0-9:.,]{2,32}(Z|[+-][0-9:.]{2,16})?)?", re.ASCII)
+_CHARACTERS_MAX: Final = 60
+"""The length of the longest text of that shape."""
 
 
 def to_datetime(microseconds: int) -> datetime:
@@ -92,9 +96,18 @@ def from_text(text: object) -> int:
         InvalidSyntax: the text is no ISO 8601 date or time, or not within the years 1 to 9999 in
             UTC.
     """
-    if isinstance(text, str) and _SHAPE.fullmatch(text):
-        with suppress(OverflowError, ValueError):
-            return from_datetime(datetime.fromisoformat(text))
+    if isinstance(text, str) and len(text) <= _CHARACTERS_MAX:
+        microseconds = _microseconds(text)
+        if microseconds is not None:
+            return microseconds
     raise InvalidSyntax(
         f"{quote_value(text)} is not a time.", hint="Write it as 2026-01-31T12:00:00Z."
     )
+
+
+@lru_cache(4096)  # A write compares the same periods many times (`model.periods`).
+def _microseconds(text: str) -> int | None:
+    if _SHAPE.fullmatch(text):
+        with suppress(OverflowError, ValueError):
+            return from_datetime(datetime.fromisoformat(text))
+    return None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 import mycel
+from mycel.model.periods import Period
 from tests.cases import each_case
 from tests.prepared import Prepared
 from tests.unit.upkeep.test_cycle import step, tasks
@@ -259,3 +261,35 @@ def test_values_of_two_subjects_that_become_one_are_asked_about(db: mycel.Graph)
         *(["oslo"], ["bergen"], ["bergen", "oslo"], ["oslo"])
     ]
     assert step(db.sleep(), "contradictions").asked == 1
+
+
+def test_hundreds_of_former_periods_are_not_compared_with_each_other(
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def comparisons(periods: int) -> int:
+        """The comparisons of a write that brings one of two values back."""
+        for city, begins in (("oslo", 1000), ("bergen", 1001)):
+            former = [
+                {"valid_from": f"{year}-01-01", "valid_until": f"{year + 1}-01-01"}
+                for year in range(begins, begins + 2 * periods, 2)
+            ]
+            write(db, city, f"{begins + 2 * periods}-01-01", former_periods=former)
+        calls: list[None] = []
+        for name in ("is_within", "overlaps"):
+            compare = getattr(Period, name)
+
+            def counted(one: Period, other: Period, compare: Any = compare) -> bool:
+                calls.append(None)
+                return bool(compare(one, other))
+
+            monkeypatch.setattr(Period, name, counted)
+        write(db, "oslo", "2400-01-01")
+        monkeypatch.undo()
+        with db.transaction() as tx:
+            for city in ("oslo", "bergen"):
+                tx.remove_edge(("Person", "ada"), "lives_in", ("City", city))
+        return len(calls)
+
+    few, many = comparisons(20), comparisons(200)
+    assert few > 0
+    assert many < 15 * few
