@@ -109,12 +109,15 @@ class OpenPool(Generic[Opened]):
             value = open_()
         except BaseException:
             with self._changed:
-                del self._entries[key]
+                if self._entries.get(key) is entry:
+                    del self._entries[key]
                 self._changed.notify_all()
             raise
         with self._changed:
             entry.value = value
             entry.users = 1
+            if self._entries.get(key) is not entry:  # The pool was closed meanwhile.
+                self._discarded.append(entry)
             self._changed.notify_all()
         return value
 
@@ -145,7 +148,8 @@ class OpenPool(Generic[Opened]):
                     closing.append(value)
             else:
                 unused = [key for key, entry in self._entries.items() if _is_unused(entry)]
-                closing = [self._remove(key) for key in unused[: -self._unused_max]]
+                excess = max(len(unused) - self._unused_max, 0)
+                closing = [self._remove(key) for key in unused[:excess]]
             self._watch()
             self._changed.notify_all()
         for unneeded in closing:

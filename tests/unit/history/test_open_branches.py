@@ -95,3 +95,31 @@ def test_deleting_closes_what_nobody_uses_and_refuses_what_somebody_does(db: myc
             with pytest.raises(NotFound), branches.using("draft"):
                 pass
     branches.close()
+
+
+def test_a_branch_that_is_opened_while_the_server_stops_is_closed_by_its_user(
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    branches = OpenBranches(db)
+    open_branch = db.open_branch
+
+    def stopping(name: str) -> mycel.Graph:
+        branches.close()
+        return open_branch(name)
+
+    monkeypatch.setattr(db, "open_branch", stopping)
+    with branches.using("draft") as draft:
+        assert draft.branch == "draft"
+    with pytest.raises(DatabaseClosed):
+        draft.write(lambda tx: tx.define_type("Shop"))
+
+
+def test_a_pool_without_room_for_unused_branches_closes_each_after_its_use(
+    db: mycel.Graph,
+) -> None:
+    branches = OpenBranches(db, unused_max=0)
+    with branches.using("draft") as draft:
+        pass
+    with pytest.raises(DatabaseClosed):
+        draft.write(lambda tx: tx.define_type("Shop"))
+    branches.close()
