@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final, NamedTuple
 
 import apsw
@@ -57,6 +58,8 @@ class UseCounts:
         self._uses = Counter[int]()
         self._last: dict[int, int] = {}
         self._followed = Counter[Followed]()
+        self._lock = Lock()
+        """Held while what was noted is counted, and while the counts are taken."""
 
     def note(self, numbers: Sequence[int]) -> None:
         """Note a use of these elements: they were read, loaded or shown as an answer."""
@@ -70,19 +73,19 @@ class UseCounts:
         """Note a use of these links: each led from one element to another."""
         if not self.is_on:
             return
-        self._steps += links
+        self._steps.extend(links)
         if len(self._steps) > PENDING_MAX:
             self._count()
 
     def _count(self) -> None:
         """Count what was noted, and write the counts if many have gathered."""
-        read, self._read = self._read, []
-        for now_us, numbers in read:
-            # The times come first: another thread may take the counts meanwhile.
-            self._last.update(dict.fromkeys(numbers, now_us))
-            self._uses.update(numbers)
-        steps, self._steps = self._steps, []
-        self._followed.update(steps)
+        with self._lock:
+            read, self._read = self._read, []
+            for now_us, numbers in read:
+                self._last.update(dict.fromkeys(numbers, now_us))
+                self._uses.update(numbers)
+            steps, self._steps = self._steps, []
+            self._followed.update(steps)
         if max(len(self._uses), len(self._followed)) > PENDING_MAX:
             self._write()
 
@@ -94,8 +97,10 @@ class UseCounts:
     def _write(self) -> None:
         if self._path is None or not (self._uses or self._followed):
             return
-        pending = self._take()
-        followed, self._followed = self._followed, Counter()
+        with self._lock:
+            pending = self._counts()
+            followed = self._followed
+            self._forget()
         with suppress(apsw.Error, OSError), closing(self._open()) as connection, connection:
             connection.executemany(
                 "INSERT INTO use VALUES (?, ?, ?) ON CONFLICT (element) DO UPDATE"
@@ -112,33 +117,40 @@ class UseCounts:
         """The use of every element that was ever used, by this process or before."""
         self.save()
         if self._path is None:
-            return {number: Use(uses, self._last[number]) for number, uses in self._uses.items()}
+            with self._lock:
+                return self._counts()
         return {number: Use(*use) for number, *use in self._rows("SELECT * FROM use")}
 
     def followed(self) -> dict[Followed, int]:
         """The number of times each link was followed since the last `forget_followed`."""
         self.save()
         if self._path is None:
-            return dict(self._followed)
+            with self._lock:
+                return dict(self._followed)
         rows = self._rows("SELECT * FROM followed")
         return {(subject, str(name), object_): uses for subject, name, object_, uses in rows}
 
     def forget_followed(self) -> None:
         """Set the counts of followed links to 0, after upkeep has derived weights from them."""
-        self._steps, self._followed = [], Counter()
+        with self._lock:
+            self._steps, self._followed = [], Counter()
         if self._path is not None and self._path.exists():
             with suppress(apsw.Error, OSError), closing(self._open()) as connection:
                 connection.execute("DELETE FROM followed")
 
     def after_fork(self) -> None:
         """In a forked child: forget what was noted, which the parent writes."""
-        self._take()
-        self._read, self._steps, self._followed = [], [], Counter()
+        self._lock = Lock()  # Another thread of the parent may have held the lock.
+        self._read, self._steps = [], []
+        self._forget()
 
-    def _take(self) -> dict[int, Use]:
-        """Take the gathered counts of elements; counting in memory starts again at 0."""
-        (uses, self._uses), (last, self._last) = (self._uses, Counter()), (self._last, {})
-        return {number: Use(count, last[number]) for number, count in list(uses.items())}
+    def _counts(self) -> dict[int, Use]:
+        """The gathered counts of elements."""
+        return {number: Use(count, self._last[number]) for number, count in self._uses.items()}
+
+    def _forget(self) -> None:
+        """Begin to count at 0."""
+        self._uses, self._last, self._followed = Counter(), {}, Counter()
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
         if self._path is None or not self._path.exists():
