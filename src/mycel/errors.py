@@ -166,7 +166,9 @@ class InvalidSyntax(MycelError):
     code = "KIP_1001"
     name = "InvalidSyntax"
     category = Category.INPUT
-    default_hint = "Check brackets, quotes, keywords and the order of clauses."
+    default_hint = (
+        "Check the form of the text; of a command, brackets, quotes, keywords and clauses."
+    )
 
 
 class InvalidId(InvalidSyntax):
@@ -200,7 +202,7 @@ class ConstraintViolation(MycelError):
     code = "KIP_2002"
     name = "ConstraintViolation"
     category = Category.INPUT
-    default_hint = "Change the values so that they satisfy the constraint."
+    default_hint = "Change the request so that it keeps the rule that the message names."
 
 
 class SelfEdgeError(ConstraintViolation):
@@ -233,7 +235,8 @@ class InvalidValueType(MycelError):
     name = "InvalidValueType"
     category = Category.INPUT
     default_hint = (
-        "Values follow the JSON model: string, finite number, boolean, null, array, object."
+        "Pass a value of the type that the message names. Values follow the JSON model: string,"
+        " finite number, boolean, null, array, object."
     )
 
 
@@ -261,7 +264,7 @@ class DuplicateExists(MycelError):
     code = "KIP_3003"
     name = "DuplicateExists"
     category = Category.CONFLICT
-    default_hint = "Update the existing element instead of creating it again."
+    default_hint = "Change the existing one instead of creating it again, or choose another name."
 
 
 class AmbiguousName(DuplicateExists):
@@ -306,7 +309,9 @@ class ExecutionTimeout(MycelError):
     code = "KIP_4001"
     name = "ExecutionTimeout"
     category = Category.LIMIT
-    default_hint = "Narrow the query: fewer hops, a smaller LIMIT, a more selective pattern."
+    default_hint = (
+        "Ask for less: fewer hops, a smaller LIMIT, a more selective pattern; or allow more time."
+    )
 
 
 class DatabaseBusy(ExecutionTimeout):
@@ -329,7 +334,7 @@ class ResourceExhausted(MycelError):
     code = "KIP_4002"
     name = "ResourceExhausted"
     category = Category.LIMIT
-    default_hint = "Make the request smaller, or page through it with LIMIT and CURSOR."
+    default_hint = "Make the request smaller; page through long answers with LIMIT and CURSOR."
 
 
 class DiskFull(ResourceExhausted):
@@ -369,7 +374,9 @@ class DatabaseReadOnly(DatabaseError):
     """A write to a database that is open for reading, or that may not be written."""
 
     name = "DatabaseReadOnly"
-    default_hint = "Open it from a place you may write to, or read only with readonly=True."
+    default_hint = (
+        "Check the permissions of the path. To read a graph only, open it with readonly=True."
+    )
 
 
 class DatabaseCorrupt(DatabaseError):
@@ -404,7 +411,9 @@ class RemoteFailed(InternalError):
     """Another workspace cannot be reached, or its answer cannot be trusted; nothing was changed."""
 
     name = "RemoteFailed"
-    default_hint = "Check its address with `mycel remote list`, and try again later."
+    default_hint = (
+        "Check its address (`mycel remote list` shows registered ones), or try again later."
+    )
 
 
 class HistoryRewritten(RemoteFailed):

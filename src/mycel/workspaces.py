@@ -80,7 +80,9 @@ def file_location(path: str, chosen_by: str) -> WorkspaceLocation:
         InvalidIdentifier: the text names a graph in memory, or a database of another kind.
     """
     if path == ":memory:":
-        raise InvalidIdentifier("A database in memory would be gone when the command ends.")
+        raise InvalidIdentifier(
+            "A database in memory would be gone when the command ends.", hint="Name a file."
+        )
     if is_address(path):
         return WorkspaceLocation(Path(), None, chosen_by, url=path)
     if _OTHER_URL.match(path):
@@ -103,7 +105,8 @@ def workspace_location(home: Path, workspace: str, chosen_by: str) -> WorkspaceL
     if not _WORKSPACE.fullmatch(workspace):
         raise InvalidIdentifier(
             f"{workspace!r} cannot name a workspace:"
-            " use up to 100 letters, digits, '.', '_' and '-'."
+            " use up to 100 letters, digits, '.', '_' and '-'.",
+            hint="Choose another name.",
         )
     owner = owner_of(home, workspace)
     folder = None if owner is None else owner.folder

@@ -1,5 +1,6 @@
 """Errors: the registry, the drawing in the docstring and the classes say the same."""
 
+import ast
 import copy
 import json
 import pickle
@@ -11,6 +12,7 @@ import pytest
 from mycel import errors
 from mycel.errors import REGISTRY, Category, InternalError, MycelError, did_you_mean
 from tests.cases import cases
+from tests.source_tree import MODULES, nodes, parse
 
 # KIP Appendix 4, and RC9 for the last of the 3000s.
 KIP_ERRORS = {
@@ -221,3 +223,17 @@ def test_several_close_names_are_all_suggested_closest_first_and_three_at_most()
 @pytest.mark.parametrize("known", [[], ["Symptom", "Person"]])
 def test_nothing_is_suggested_when_nothing_is_close(known: list[str]) -> None:
     assert did_you_mean("drug", known) == ""
+
+
+def test_each_error_whose_default_hint_is_about_one_cause_has_a_hint_of_its_own() -> None:
+    """The default hints of these two are about commands and about identifiers."""
+    bare = [
+        f"{path.name}:{call.lineno}"
+        for path in MODULES
+        for call in nodes(parse(path))[ast.Call]
+        if isinstance(call.func, ast.Name)
+        and call.func.id in ("InvalidSyntax", "InvalidIdentifier")
+        if not any(keyword.arg == "hint" for keyword in call.keywords)
+    ]
+    # A file of memories is read on: its problems are listed, without hints.
+    assert {place.split(":")[0] for place in bare} == {"file_import.py"}

@@ -572,7 +572,10 @@ class Graph(GraphView):
         """
         place = branch_place(self._store.path, name)
         if self._reopen is None:
-            raise InternalError("This graph was not opened with mycel.open.")
+            raise InternalError(
+                "This graph was not opened with mycel.open.",
+                hint="Open the graph with mycel.open().",
+            )
         return self._reopen(place, self._store.location.readonly or not may_write(place))
 
     def merge(

@@ -96,7 +96,7 @@ class OpenPool(Generic[Opened]):
             while (entry := self._entries.get(key)) is not None and entry.value is None:
                 self._changed.wait()  # Another thread is opening it.
             if self._is_closed:
-                raise DatabaseClosed("The server is stopping.")
+                raise DatabaseClosed("The server is stopping.", hint="Retry when it runs again.")
             if entry is not None and entry.value is not None:
                 entry.users += 1
                 self._entries.move_to_end(key)

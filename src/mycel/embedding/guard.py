@@ -115,4 +115,4 @@ class GuardedEmbedder:
 
 
 def _closed() -> EmbedderFailed:
-    return EmbedderFailed("The graph was closed.")
+    return EmbedderFailed("The graph was closed.", hint="Open the graph again.")

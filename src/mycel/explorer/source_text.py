@@ -68,9 +68,11 @@ def _read(scene: Scene, file: Uri) -> list[str]:
         )
     content = scene.knowledge.read_resource(file.text)
     if content.text is None:
-        raise ConstraintViolation("The file is no text.")
+        raise ConstraintViolation("The file is no text.", hint="Open it with another program.")
     return split_lines(content.text)
 
 
 def _no_source(id_: str) -> ConstraintViolation:
-    return ConstraintViolation(f"{id_} is no symbol and no file: it has no source.")
+    return ConstraintViolation(
+        f"{id_} is no symbol and no file: it has no source.", hint="Ask for a symbol or a file."
+    )

@@ -143,7 +143,10 @@ def _check_there(source: Path) -> None:
             " brings a branch to a workspace, with &branch=BRANCH at the end of its URL.",
         )
     if not source.is_file():
-        raise NotADatabase(f"There is no backup at {str(source)!r}.")
+        raise NotADatabase(
+            f"There is no backup at {str(source)!r}.",
+            hint="Name the file that `mycel backup` wrote.",
+        )
 
 
 def _restore_to_server(source: Path, target: str, *, force: bool) -> Backup:

@@ -149,7 +149,10 @@ class Branches:
         self._store.check_may_write()
         branch = self.get(name)
         if name == MAIN:
-            raise ConstraintViolation("main is the graph itself, and cannot be deleted.")
+            raise ConstraintViolation(
+                "main is the graph itself, and cannot be deleted.",
+                hint="To remove the graph, remove its file or its workspace.",
+            )
         if self._places.current == name:
             raise DatabaseBusy(
                 f"Commands use the branch {name!r} by default.",

@@ -107,7 +107,10 @@ class RequestBody:
         message = await self._receive()
         if message["type"] == "http.disconnect":
             # An incomplete body must not be taken for a whole one.
-            error = InvalidSyntax("The connection closed before the whole body arrived.")
+            error = InvalidSyntax(
+                "The connection closed before the whole body arrived.",
+                hint="Send the request again.",
+            )
             raise Refused(refusal(error, 400, CLOSE))
         return message.get("body", b""), message.get("more_body", False)
 

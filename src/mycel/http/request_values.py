@@ -38,10 +38,17 @@ async def given_parameters(request: Request) -> tuple[str | None, dict[str, Any]
             await asyncio.to_thread(read_request, body) if is_large else read_request(body)
         )
     except ValueError as error:
-        raise InvalidSyntax(f"The body is not JSON: {error}.") from None
+        raise InvalidSyntax(
+            f"The body is not JSON: {error}.", hint="Send an object in JSON, encoded in UTF-8."
+        ) from None
     if not isinstance(body_values, dict):
-        raise InvalidSyntax(f"The body must be an object, not {json_kind(body_values)}.")
+        raise InvalidSyntax(
+            f"The body must be an object, not {json_kind(body_values)}.",
+            hint="Send an object in JSON, encoded in UTF-8.",
+        )
     branch = body_values.pop("branch", branch)
     if branch is not None and not isinstance(branch, str):
-        raise InvalidSyntax("`branch` must be a text.")
+        raise InvalidSyntax(
+            "`branch` must be a text.", hint="Send the name of a branch, or leave it out."
+        )
     return branch, body_values

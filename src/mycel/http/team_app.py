@@ -294,7 +294,10 @@ class _TeamPages:
         _, values = await given_parameters(request)
         name = values.get("name")
         if not isinstance(name, str):
-            raise InvalidSyntax('The body has no name: {"name": "shop"}.')
+            raise InvalidSyntax(
+                'The body has no name: {"name": "shop"}.',
+                hint="Send an object in JSON with this key.",
+            )
         access = _grant(request).access(name)
         if access is None or not access.allows("admin", ""):
             raise AccessDenied(

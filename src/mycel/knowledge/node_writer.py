@@ -143,7 +143,10 @@ def _put_again(
     """Write values to an existing node or placeholder."""
     before = tx.reader.concept(number)
     if before is None:
-        raise InvalidId(f"{draft.uri.text} is a relation; a node is needed here.")
+        raise InvalidId(
+            f"{draft.uri.text} is a relation; a node is needed here.",
+            hint="Name a node by its URI, such as concept://shop/login.",
+        )
     uri, healed = element_uri(before), is_placeholder(before)
     type_name = _type_of(draft) if healed else draft.type or before.type
     attributes = _draft_attributes(type_name, draft)

@@ -263,7 +263,10 @@ def _elsewhere(rest: str) -> str:
     rest = rest.replace(" ", "%20")
     match = _AUTHORITY.fullmatch(rest)
     if not (rest if match is None else match[1] + match[2]).strip("/"):
-        raise InvalidId("The URI has a scheme and nothing else.")
+        raise InvalidId(
+            "The URI has a scheme and nothing else.",
+            hint="Write the path after it, such as concept://shop/login.",
+        )
     if match is None:
         return rest
     user, at, host = match[1].rpartition("@")

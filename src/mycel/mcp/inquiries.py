@@ -232,7 +232,9 @@ def _from_model(response: Mapping[str, Any]) -> list[dict[str, Any]]:
     try:
         value = read_json((fenced[1] if fenced else text).strip())
     except ValueError:
-        raise InvalidSyntax("The model did not answer with JSON.") from None
+        raise InvalidSyntax(
+            "The model did not answer with JSON.", hint="Decide the conflict yourself."
+        ) from None
     schema = {"properties": {"resolutions": RESOLUTIONS}, "required": ["resolutions"]}
     answer = value if isinstance(value, dict) else {"resolutions": value}
     checked = arguments.check("resolve_conflicts", schema, answer)
@@ -247,12 +249,17 @@ def _from_person(conflict: Conflict, response: Mapping[str, Any]) -> list[dict[s
         return []
     choice = content.get("choice")
     if choice not in _options(conflict):
-        raise InvalidSyntax(f"{json.dumps(choice)} is no choice.")
+        raise InvalidSyntax(
+            f"{json.dumps(choice)} is no choice.", hint="Choose one of the offered values."
+        )
     decided: dict[str, Any] = {"conflict": conflict.id, "choice": choice}
     if choice in ("value", "lines"):
         text = content.get("value")
         if not isinstance(text, str):
-            raise InvalidSyntax("The choice was a value, and no value was given.")
+            raise InvalidSyntax(
+                "The choice was a value, and no value was given.",
+                hint="Give a value, or make another choice.",
+            )
         decided["value"] = text if is_text(conflict.to_dict()) else _parsed(text)
     return [decided]
 
@@ -261,4 +268,6 @@ def _parsed(text: str) -> Any:
     try:
         return read_json(text)
     except ValueError:
-        raise InvalidSyntax("The value is not JSON.") from None
+        raise InvalidSyntax(
+            "The value is not JSON.", hint="Write it as JSON, a text in quotes."
+        ) from None

@@ -456,7 +456,9 @@ class _Service:
     ) -> JsonObject:
         uri = str(params.uri)
         if self._only_queries:
-            raise _protocol_error(NotFound("This server only answers named queries."))
+            raise _protocol_error(
+                NotFound("This server only answers named queries.", hint="Call one of its tools.")
+            )
         return COMPLETE | await self._asked(
             context,
             lambda served: (

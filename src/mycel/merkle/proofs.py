@@ -91,7 +91,10 @@ class Snapshot:
         )
         stated = wire.get("overall_root")
         if stated is not None and stated != snapshot.overall_root.hex():
-            raise InvalidValueType("The overall root of this snapshot is not that of its roots.")
+            raise InvalidValueType(
+                "The overall root of this snapshot is not that of its roots.",
+                hint="Compare it with the snapshot of a source that you trust.",
+            )
         return snapshot
 
 
@@ -161,7 +164,10 @@ class StateProof:
         """
         proof = _reading("state proof", lambda: cls._from_parts(cbor.decode(content)))
         if proof.to_bytes() != content:
-            raise InvalidValueType("This state proof is not in canonical form.")
+            raise InvalidValueType(
+                "This state proof is not in canonical form.",
+                hint="Pass the proof as `mycel prove` or `to_bytes` wrote it.",
+            )
         return proof
 
     @classmethod
@@ -348,7 +354,10 @@ def proof_from_dict(wire: object) -> Proof:
     """
     kind = wire.get("kind") if isinstance(wire, dict) else None
     if not isinstance(wire, dict) or not isinstance(kind, str) or kind not in _KINDS:
-        raise InvalidValueType(f"This is no proof: its kind is not one of {', '.join(_KINDS)}.")
+        raise InvalidValueType(
+            f"This is no proof: its kind is not one of {', '.join(_KINDS)}.",
+            hint="Pass the proof as `mycel prove` or `to_dict` wrote it.",
+        )
     return _KINDS[kind].from_dict(wire)
 
 
@@ -359,7 +368,9 @@ def _reading(noun: str, read: Callable[[], _Made]) -> _Made:
     try:
         return read()
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidValueType(f"This is no {noun}: {error!r}.") from None
+        raise InvalidValueType(
+            f"This is no {noun}: {error!r}.", hint="Pass the whole of it, as Mycel wrote it."
+        ) from None
 
 
 def _check_bytes(root: object) -> None:

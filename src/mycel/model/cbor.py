@@ -172,7 +172,9 @@ def decode(content: bytes) -> Any:
     try:
         return cbor2.loads(content, semantic_decoders=_SHARING_TAGS)
     except (cbor2.CBORDecodeError, TypeError, ValueError, RecursionError) as error:
-        raise InvalidValueType(f"These bytes are no CBOR: {error}.") from None
+        raise InvalidValueType(
+            f"These bytes are no CBOR: {error}.", hint="Pass the whole bytes, as Mycel wrote them."
+        ) from None
 
 
 def decode_moment(value: object) -> int:

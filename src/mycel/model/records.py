@@ -297,7 +297,10 @@ def decode_concept(record: bytes) -> ConceptFields:
             _natural(fields[15]) if 15 in fields else None,
         )
     except (KeyError, ValueError) as error:
-        raise InvalidValueType(f"This is no record of a concept: {error!r}.") from None
+        raise InvalidValueType(
+            f"This is no record of a concept: {error!r}.",
+            hint="Pass the whole bytes, as Mycel wrote them.",
+        ) from None
     return _canonical(decoded, record)
 
 
@@ -321,7 +324,10 @@ def decode_edge(record: bytes) -> EdgeFields:
             _decode_tombstone(fields),
         )
     except (KeyError, ValueError, ConstraintViolation) as error:
-        raise InvalidValueType(f"This is no record of an edge: {error!r}.") from None
+        raise InvalidValueType(
+            f"This is no record of an edge: {error!r}.",
+            hint="Pass the whole bytes, as Mycel wrote them.",
+        ) from None
     return _canonical(decoded, record)
 
 
@@ -330,14 +336,20 @@ _Fields = TypeVar("_Fields", ConceptFields, EdgeFields)
 
 def _canonical(decoded: _Fields, record: bytes) -> _Fields:
     if decoded.encode() != record:
-        raise InvalidValueType("This record is not in canonical form.")
+        raise InvalidValueType(
+            "This record is not in canonical form.",
+            hint="Pass the whole bytes, as Mycel wrote them.",
+        )
     return decoded
 
 
 def _decode_map(record: bytes) -> dict[int, Any]:
     fields = cbor.decode(record)
     if not isinstance(fields, dict):
-        raise InvalidValueType(f"A record must be a map, not {kind_of(fields)}.")
+        raise InvalidValueType(
+            f"A record must be a map, not {kind_of(fields)}.",
+            hint="Pass the whole bytes, as Mycel wrote them.",
+        )
     return fields
 
 

@@ -149,7 +149,10 @@ def with_times_as_text(value: Any, converted: dict[int, Any] | None = None, dept
         try:
             return iso_text(value)
         except OverflowError:
-            raise InvalidValueType(f"{value} is not within the years 1 to 9999 in UTC.") from None
+            raise InvalidValueType(
+                f"{value} is not within the years 1 to 9999 in UTC.",
+                hint="Choose a time within these years.",
+            ) from None
     if kind not in _CONTAINERS or depth > JSON_DEPTH_MAX:
         return value  # A value that nests too deep is refused later.
     converted = {} if converted is None else converted
@@ -215,7 +218,10 @@ def _check_items(container: Any, label: str) -> list[Any]:
         if kind is int:
             if not INTEGER_MIN <= item <= JSON_INTEGER_MAX:
                 where = _place_of(item, container)
-                raise InvalidValueType(f"The {label} hold an integer beyond 64 bits at {where}.")
+                raise InvalidValueType(
+                    f"The {label} hold an integer beyond 64 bits at {where}.",
+                    hint="Write it as a text.",
+                )
         elif kind is float:
             if not isfinite(item):
                 where = _place_of(item, container)
@@ -251,5 +257,6 @@ def _check_key(key: object, label: str) -> None:
         raise InvalidValueType(f"A key of the {label} holds a lone surrogate.") from None
     if size > KEY_BYTES_MAX:
         raise ResourceExhausted(
-            f"A key of the {label} has {size} bytes; at most {KEY_BYTES_MAX} are allowed."
+            f"A key of the {label} has {size} bytes; at most {KEY_BYTES_MAX} are allowed.",
+            hint="Shorten the key.",
         )

@@ -44,7 +44,10 @@ def parse_queries(text: str) -> tuple[NamedQuery, ...]:
         InvalidSyntax: the text is no such file; the message names the line.
     """
     if len(text) > TEXT_CHARACTERS_MAX:
-        raise InvalidSyntax(f"A file of queries has at most {TEXT_CHARACTERS_MAX >> 20} MiB.")
+        raise InvalidSyntax(
+            f"A file of queries has at most {TEXT_CHARACTERS_MAX >> 20} MiB.",
+            hint="Split it into several files.",
+        )
     return _parse(text)
 
 
@@ -57,7 +60,10 @@ def _parse(text: str) -> tuple[NamedQuery, ...]:
     names = [query.name for query in queries]
     for query in queries:
         if names.count(query.name) > 1:
-            raise InvalidSyntax(f"Line {query.line}: The query {query.name!r} is declared twice.")
+            raise InvalidSyntax(
+                f"Line {query.line}: The query {query.name!r} is declared twice.",
+                hint="Rename one of them, or remove it.",
+            )
     return tuple(queries)
 
 

@@ -157,7 +157,8 @@ def _alone(db: Graph) -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() >= deadline:
                     raise DatabaseBusy(
-                        "Another process is pulling into this graph, or pushing from it."
+                        "Another process is pulling into this graph, or pushing from it.",
+                        hint="Wait until it is done, then retry.",
                     ) from None
                 time.sleep(LOCK_LOOK_S)
             except OSError:

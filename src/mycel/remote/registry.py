@@ -107,7 +107,8 @@ class RemoteEntry:
             token = os.environ.get(self.token_env, "").strip()
             if not token:
                 raise NotFound(
-                    f"The variable {self.token_env} with the token of {self.name} is not set."
+                    f"The variable {self.token_env} with the token of {self.name} is not set.",
+                    hint="Set the variable in the environment of this process.",
                 )
             return token
         if not self.token_file:
@@ -120,7 +121,10 @@ class RemoteEntry:
                 )
             return read_bounded(path, TOKEN_BYTES_MAX).decode().strip()
         except (OSError, ValueError):
-            raise NotFound(f"The file {str(path)!r} with a token cannot be read.") from None
+            raise NotFound(
+                f"The file {str(path)!r} with a token cannot be read.",
+                hint="Check its path and its permissions.",
+            ) from None
 
 
 _BLANK: Final = asdict(RemoteEntry("", ""))
@@ -220,12 +224,18 @@ class RemoteRegistry:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
-            raise InvalidSyntax(f"{str(self.path)!r} cannot be read: {error}.") from None
+            raise InvalidSyntax(
+                f"{str(self.path)!r} cannot be read: {error}.",
+                hint="Check its permissions, or remove it.",
+            ) from None
         try:
             tables = tomllib.loads(text).get("workspaces", {})
             entries = {name: _entry(name, table) for name, table in tables.items()}
         except (tomllib.TOMLDecodeError, TypeError, AttributeError) as error:
-            raise InvalidSyntax(f"{str(self.path)!r} is no registry: {error}.") from None
+            raise InvalidSyntax(
+                f"{str(self.path)!r} is no registry: {error}.",
+                hint="Correct it, or remove it; `mycel remote add` writes a new one.",
+            ) from None
         return entries
 
     @contextmanager
@@ -283,11 +293,17 @@ def check_entry(entry: RemoteEntry) -> None:
         )
     values: dict[str, object] = asdict(entry)
     if any(not isinstance(value, type(_BLANK[key])) for key, value in values.items()):
-        raise ConstraintViolation(f"The entry of {entry.name} has a value of a wrong kind.")
+        raise ConstraintViolation(
+            f"The entry of {entry.name} has a value of a wrong kind.",
+            hint="Correct the registry, or add the remote again.",
+        )
     if entry.branch:
         check_name(entry.branch)
     if not 0 <= entry.cache_s <= CACHE_S_MAX:
-        raise ConstraintViolation(f"The cache age of {entry.name} is from 0 to {CACHE_S_MAX} s.")
+        raise ConstraintViolation(
+            f"The cache age of {entry.name} is from 0 to {CACHE_S_MAX} s.",
+            hint="Choose a value within these bounds.",
+        )
     if not re.fullmatch(r"(ed25519:[0-9a-f]{64})?", entry.key):
         raise ConstraintViolation(
             f"{shorten(repr(entry.key))} is no key.", hint="`mycel key show` prints one."

@@ -124,7 +124,10 @@ class ServerSource:
                     return head
         except (KeyError, TypeError, ValueError) as error:
             raise _unreadable(error) from None
-        raise NotFound(f"The remote has no branch {self._branch!r}.")
+        raise NotFound(
+            f"The remote has no branch {self._branch!r}.",
+            hint="Check the name: `mycel branch list` at the remote shows them.",
+        )
 
     def _check_signed(self, head: RemoteHead, paths: list[str]) -> None:
         """Check the signature of a head with the pinned key, or else with the key in the head."""

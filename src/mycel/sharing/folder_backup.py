@@ -66,7 +66,10 @@ def restore_folder(source: Path, target: Path, *, force: bool = False) -> Iterat
     backup = WorkspaceFolder(source)
     graphs = sorted(path for path in backup.path.glob("*.db") if path.name != RECORDS)
     if not backup.names():
-        raise NotADatabase(f"There is no backup of workspaces in {str(source)!r}.")
+        raise NotADatabase(
+            f"There is no backup of workspaces in {str(source)!r}.",
+            hint="Name the folder that `mycel backup --workspaces` wrote.",
+        )
     target = target.resolve()
     if target.is_relative_to(backup.path) or backup.path.is_relative_to(target):
         raise ConstraintViolation(

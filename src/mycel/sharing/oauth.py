@@ -112,7 +112,10 @@ def read_settings(path: Path) -> OAuthSettings:
     try:
         content = tomllib.loads(read_bounded(path, SETTINGS_BYTES_MAX).decode())
     except (OSError, ValueError) as error:
-        raise InvalidSyntax(f"{path} cannot be read as TOML: {error}.") from None
+        raise InvalidSyntax(
+            f"{path} cannot be read as TOML: {error}.",
+            hint="Correct the file; docs/team.md has an example.",
+        ) from None
     _check_keys(content, _KEYS, path)
     resource = _url(content.get("resource"), "resource")
     tables = content.get("issuer")
@@ -123,14 +126,20 @@ def read_settings(path: Path) -> OAuthSettings:
 
 def _issuer(table: Any, path: Path) -> IssuerSettings:
     if not isinstance(table, dict):
-        raise InvalidSyntax(f"An issuer of {path} is no table: write [[issuer]].")
+        raise InvalidSyntax(
+            f"An issuer of {path} is no table: write [[issuer]].",
+            hint="docs/team.md has an example.",
+        )
     _check_keys(table, _ISSUER_KEYS, path)
     scopes = table.get("scopes", {})
     claims = table.get("claims", ["scope"])
     actor = table.get("actor")
     is_right = isinstance(scopes, dict) and isinstance(claims, list)
     if not is_right or not (actor is None or isinstance(actor, str)):
-        raise InvalidSyntax(f"{path}: `scopes` is a table, `claims` a list, `actor` a text.")
+        raise InvalidSyntax(
+            f"{path}: `scopes` is a table, `claims` a list, `actor` a text.",
+            hint="docs/team.md has an example.",
+        )
     jwks_uri = table.get("jwks_uri")
     return IssuerSettings(
         _url(table.get("issuer"), "issuer"),
@@ -153,7 +162,9 @@ def _check_keys(table: Mapping[str, Any], allowed: Iterable[str], path: Path) ->
 def _texts(value: Any, name: str) -> list[str]:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise InvalidSyntax(f"The scopes of {name!r} are a list of texts.")
+        raise InvalidSyntax(
+            f"The scopes of {name!r} are a list of texts.", hint="docs/team.md has an example."
+        )
     return texts
 
 
@@ -349,7 +360,10 @@ def _discover(issuer: str) -> str:
         except _UNREADABLE:
             continue
         if metadata.get("issuer") != issuer:
-            raise ConstraintViolation(f"{address} is about another issuer.")
+            raise ConstraintViolation(
+                f"{address} is about another issuer.",
+                hint="Correct the address of the issuer, or ask its operator.",
+            )
         return _url(metadata.get("jwks_uri"), "jwks_uri")
     raise ConstraintViolation(f"{issuer} has no metadata.", hint="Give its `jwks_uri`.")
 

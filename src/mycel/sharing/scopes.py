@@ -132,17 +132,20 @@ def _pattern(path: str, workspace: str) -> Pattern:
     is_below = path.endswith(_BELOW)
     name = path.removesuffix(_BELOW)
     if "*" in name:
-        raise InvalidId("`*` stands at the end only, as `/**`.")
+        raise InvalidId("`*` stands at the end only, as `/**`.", hint="Such as `write:/infra/**`.")
     if not path.startswith("/"):
         if is_below and re.fullmatch(r"kip:[^/]+", name):
             return Pattern(name, is_below=True)  # The path is a type of KIP, and no node.
         uri = parse(name, workspace)
         if uri.is_bare:
-            raise InvalidId("A path begins with a slash.")
+            raise InvalidId("A path begins with a slash.", hint="Such as `write:/infra/**`.")
         return Pattern(uri.text, is_below)
     uri = parse(f"concept://{workspace}{name}", workspace)
     if uri.text == f"concept://{workspace}":
-        raise InvalidId("A path names something below the workspace; `/**` is all of it.")
+        raise InvalidId(
+            "A path names something below the workspace; `/**` is all of it.",
+            hint="Such as `write:/infra/**`.",
+        )
     return Pattern(uri.text, is_below)
 
 

@@ -13,8 +13,8 @@ from threading import Lock
 from time import monotonic
 from typing import Final
 
-from mycel.errors import DuplicateExists, InvalidIdentifier
-from mycel.sharing.workspace_folder import WorkspaceFolder, is_name, unknown_workspace
+from mycel.errors import DuplicateExists
+from mycel.sharing.workspace_folder import WorkspaceFolder, is_name, no_name, unknown_workspace
 from mycel.store.opening import workspaces_in
 
 LOOK_EVERY_S: Final = 1.0
@@ -74,7 +74,7 @@ class WorkspaceDatabase(WorkspaceFolder):
             DuplicateExists: a workspace has the name.
         """
         if not is_name(name):
-            raise InvalidIdentifier(f"{name!r} cannot name a workspace.")
+            raise no_name(name)
         url = self._workspaces.url_of(name)
         self._looked = -LOOK_EVERY_S
         if name in self.names():

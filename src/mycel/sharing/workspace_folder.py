@@ -99,11 +99,7 @@ class WorkspaceFolder:
             DuplicateExists: a workspace has the name, or a file is in its place.
         """
         if not is_name(name):
-            raise InvalidIdentifier(
-                f"{shorten(repr(name))} cannot name a workspace.",
-                hint=f"Use up to {WORKSPACE_CHARACTERS_MAX} of a-z, 0-9 and . _ - with a letter or"
-                " digit first; `server` is taken.",
-            )
+            raise no_name(name)
         path = self.path / (name + _SUFFIX)
         draft = self.path / f".new-{token_hex(8)}{_SUFFIX}"
         try:
@@ -129,6 +125,15 @@ def unknown_workspace(name: str) -> NotFound:
 def is_name(name: str) -> bool:
     """True if a workspace can have a name."""
     return _NAME.fullmatch(name) is not None and name not in _RESERVED and ".." not in name
+
+
+def no_name(name: str) -> InvalidIdentifier:
+    """The error for a name that no workspace can have."""
+    return InvalidIdentifier(
+        f"{shorten(repr(name))} cannot name a workspace.",
+        hint=f"Use up to {WORKSPACE_CHARACTERS_MAX} of a-z, 0-9 and . _ - with a letter or digit"
+        " first; `server` is taken.",
+    )
 
 
 def _name_of(file: str) -> str | None:

@@ -75,7 +75,7 @@ class Stream:
                 # Reading ahead makes the line of the error unknown.
                 raise placed(_no_gzip(error), self.name, "line", None) from None
             except UnicodeDecodeError as error:
-                bad = InvalidSyntax(f"It is no UTF-8: {error}.")
+                bad = InvalidSyntax(f"It is no UTF-8: {error}.", hint="Convert it to UTF-8.")
                 raise placed(bad, self.name, "line", number + 1) from None
 
     def _unpacked(self, file: Any) -> Any:

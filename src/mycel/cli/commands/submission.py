@@ -71,11 +71,15 @@ def _read_changes(text: bytes) -> list[Any]:
     try:
         content = read_request(text)
     except ValueError as error:
-        raise InvalidSyntax(f"The file is not JSON: {error}.") from None
+        raise InvalidSyntax(
+            f"The file is not JSON: {error}.", hint='A list of changes, or {"changes": […]}.'
+        ) from None
     if isinstance(content, dict):
         content = content.get("changes")
     if not isinstance(content, list):
-        raise InvalidSyntax("The file has no list of changes.")
+        raise InvalidSyntax(
+            "The file has no list of changes.", hint='A list of changes, or {"changes": […]}.'
+        )
     return content
 
 

@@ -51,7 +51,9 @@ def _as_mycel_error(error: Exception) -> MycelError:
             return InvalidSyntax(error.format_message(), hint=_usage_hint(error))
         case UnicodeError():
             # Arguments that are not UTF-8 arrive with lone surrogates in them.
-            return InvalidValueType(f"This text is no valid Unicode: {error}.")
+            return InvalidValueType(
+                f"This text is no valid Unicode: {error}.", hint="Write it in UTF-8."
+            )
         case MemoryError():
             return ResourceExhausted(
                 "There is too little memory for this.",

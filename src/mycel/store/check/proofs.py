@@ -57,7 +57,10 @@ def prove_entry(reader: Reader, seq: int) -> EntryProof:
     """
     head = reader.head()
     if not 1 <= seq <= head.seq:
-        raise NotFound(f"The journal has no entry {seq}: it goes from 1 to {head.seq}.")
+        raise NotFound(
+            f"The journal has no entry {seq}: it goes from 1 to {head.seq}.",
+            hint="Choose an entry within these bounds.",
+        )
     nodes = JournalNodes(reader.connection, reader.registry)
     path = log.inclusion_path(nodes, seq - 1, head.seq)
     return EntryProof(seq, nodes.entry(seq), tuple(path), head.snapshot())
@@ -71,7 +74,10 @@ def prove_consistency(reader: Reader, old_entries: int) -> ConsistencyProof:
     """
     snapshot = snapshot_of(reader)
     if not 0 <= old_entries <= snapshot.entries:
-        raise NotFound(f"The journal never had {old_entries} entries: it has {snapshot.entries}.")
+        raise NotFound(
+            f"The journal never had {old_entries} entries: it has {snapshot.entries}.",
+            hint="Choose a number up to this one.",
+        )
     nodes = JournalNodes(reader.connection, reader.registry)
     return ConsistencyProof(
         old_entries,

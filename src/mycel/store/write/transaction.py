@@ -492,7 +492,10 @@ class Transaction:
         """
         link = self.get(ref)
         if not isinstance(link, Proposition):
-            raise InvalidId(f"{link.id} is a concept; only links lead anywhere.")
+            raise InvalidId(
+                f"{link.id} is a concept; only links lead anywhere.",
+                hint="Name a link by its id, such as P:13:predicate.",
+            )
         new = (subject or link.subject, object_ or link.object)
         refuse_self_link(*new)
         ends = (self.ledger.end(new[0])[0], self.ledger.end(new[1])[0])
@@ -636,7 +639,10 @@ class Transaction:
             metadata_text = with_reserved(metadata_text, reserved)
         if weight is not None:
             if isinstance(element, Concept):
-                raise ConstraintViolation(f"{element.id} is a concept; only links have a weight.")
+                raise ConstraintViolation(
+                    f"{element.id} is a concept; only links have a weight.",
+                    hint="Name a link by its id, such as P:13:predicate.",
+                )
             weight = canonical_weight(weight)
         return change_content(self, element, attributes_text, metadata_text, weight)
 

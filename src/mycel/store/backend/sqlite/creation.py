@@ -64,7 +64,7 @@ def _check_path(location: Backend, *, create: bool) -> None:
     path = Path(location.path)
     try:
         if path.is_dir():
-            raise NotADatabase(f"{location.path!r} is a directory.")
+            raise NotADatabase(f"{location.path!r} is a directory.", hint="Name a file in it.")
         if path.exists():
             return
     except OSError as error:
