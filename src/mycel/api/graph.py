@@ -572,10 +572,7 @@ class Graph(GraphView):
         """
         place = branch_place(self._store.path, name)
         if self._reopen is None:
-            raise InternalError(
-                "This graph was not opened with mycel.open.",
-                hint="Open the graph with mycel.open().",
-            )
+            raise InternalError("The graph was not opened by a path.", hint="Use mycel.open().")
         return self._reopen(place, self._store.location.readonly or not may_write(place))
 
     def merge(
