@@ -2,8 +2,8 @@
 
 If a definition says `functional: true`, the periods of all links of a subject with the predicate,
 present and former periods alike (`model.periods`), are parts of one line of time: no two of them
-overlap. A query can find each value at its time (`FOR TIME`). A new period takes its time from the
-others by these rules:
+overlap. A query can find each value at its time (`FOR TIME`). Dates in attributes count where the
+metadata has none. A new period takes its time from the others by these rules:
 
 1. It begins at its `valid_from`. Without one, it begins now, unless it has ended already.
 2. It ends at its `valid_until`, or before that where another value begins later. So the values of
@@ -44,6 +44,7 @@ from mycel.model.periods import (
     VALID_UNTIL,
     Period,
     all_periods,
+    dated,
     former_periods,
     former_words,
     present_period,
@@ -88,8 +89,8 @@ class FunctionalGuard:
             tx.memo.setdefault(FunctionalGuard, {}).setdefault(place, []).extend(periods)
         elif _has_moved(change):
             tx.memo.setdefault(_warn_both, {})[place] = None
-        if change.before is not None and _is_shortened(change, tx.time_us):
-            tx.memo.setdefault(_is_shortened, {}).setdefault(place, change.before.metadata)
+        if isinstance(change.before, Proposition) and _is_shortened(change, tx.time_us):
+            tx.memo.setdefault(_is_shortened, {}).setdefault(place, _dates(change.before))
 
     def check_commit(self, tx: Transaction) -> None:
         """Take the time of new periods from other values, for one link after the other."""
@@ -98,7 +99,7 @@ class FunctionalGuard:
             link = tx.get_edge(*place)
             if link is None or link.metadata.get(ARCHIVED_AT) is not None:
                 continue
-            for claimed in all_periods(link.metadata):
+            for claimed in all_periods(_dates(link)):
                 if any(period.overlaps(claimed) for period in periods):
                     _claim(tx, place, claimed)
         for place in tx.memo.pop(_warn_both, ()):
@@ -122,19 +123,24 @@ def warn_ended(tx: Transaction, id_: str, metadata: Mapping[str, Any] | None) ->
             tx.guards.concerned(tx, predicate, link=True)
         ) and FunctionalGuard().concerns(tx, predicate, link=True)
     link = tx.get(id_) if is_functional_by_predicate[predicate] else None
-    if isinstance(link, Proposition) and times.is_past(link.metadata.get(VALID_UNTIL), tx.time_us):
+    end = _dates(link).get(VALID_UNTIL) if isinstance(link, Proposition) else None
+    if times.is_past(end, tx.time_us):
         tx.warnings.append(
-            f"{id_} has ended at {link.metadata[VALID_UNTIL]}, and writing it again does not"
+            f"{id_} has ended at {end}, and writing it again does not"
             " make it hold: if it holds again, give it a later valid_from."
         )
 
 
+def _dates(link: Proposition) -> Mapping[str, Any]:
+    return dated(link.attributes, link.metadata)
+
+
 def _new_periods(change: Change) -> list[Period]:
     """The periods that a change gives a link, and that are not corrections of what it had."""
-    before, after = change.before, change.metadata
+    before, after = change.before, dated(change.attributes, change.metadata)
     if not isinstance(before, Proposition):
         return all_periods(after)
-    old = all_periods(before.metadata)
+    old = all_periods(_dates(before))
     unchanged = set(old)  # Of hundreds of periods, most are as they were.
     present = present_period(after)
     periods = [
@@ -149,12 +155,12 @@ def _new_periods(change: Change) -> list[Period]:
 
 def _has_moved(change: Change) -> bool:
     """True if a link that existed before has other ends, or other periods."""
-    before, after = change.before, change.metadata
+    before, after = change.before, dated(change.attributes, change.metadata)
     if not isinstance(before, Proposition):
         return False
     if (before.subject, before.object) != change.name_or_ends:
         return True
-    return all_periods(before.metadata) != all_periods(after)
+    return all_periods(_dates(before)) != all_periods(after)
 
 
 def _is_shortened(change: Change, now_us: int) -> bool:
@@ -162,16 +168,19 @@ def _is_shortened(change: Change, now_us: int) -> bool:
     before = change.before
     if change.kind != "update" or not isinstance(before, Proposition):
         return False
-    old, new = present_period(before.metadata), present_period(change.metadata)
+    old = present_period(_dates(before))
+    new = present_period(dated(change.attributes, change.metadata))
     return (
-        times.is_past(before.metadata.get(VALID_FROM), now_us)
+        times.is_past(old.valid_from, now_us)
         and old.overlaps(new)
         and old.since_us < new.since_us
         and before.metadata.get(FORMER_PERIODS) == change.metadata.get(FORMER_PERIODS)
     )
 
 
-def _warn_shortened(tx: Transaction, place: tuple[str, str, str], before: JsonObject) -> None:
+def _warn_shortened(
+    tx: Transaction, place: tuple[str, str, str], before: Mapping[str, Any]
+) -> None:
     link = tx.get_edge(*place)
     if link is not None:
         tx.warnings.append(
@@ -221,7 +230,7 @@ def _claim(tx: Transaction, place: tuple[str, str, str], claimed: Period) -> Non
     ]
     changed = Period(begin if any(has_ended) else claimed.valid_from, effective.valid_until)
     if changed != claimed:
-        present, former = present_period(new.metadata), former_periods(new.metadata)
+        present, former = present_period(_dates(new)), former_periods(new.metadata)
         if claimed == present:
             write_periods(tx, new, changed, former)
         else:
@@ -264,7 +273,7 @@ def _give_way(
                 f" That holds again from then on; if it has ended, give it a valid_until."
             )
     if periods != rival.periods:
-        present = present_period(other.metadata)
+        present = present_period(_dates(other))
         if present.is_empty:
             write_periods(tx, other, present, periods)
         else:
@@ -288,7 +297,7 @@ def _resumes(rival: _Rival, since_us: int, rivals: list[_Rival]) -> bool:
 def _rivals(tx: Transaction, link: Proposition) -> list[_Rival]:
     """The other values of the subject."""
     return [
-        _Rival(other, all_periods(other.metadata))
+        _Rival(other, all_periods(_dates(other)))
         for other in tx.reader.touching_links(link.ends[0])
         if other.number != link.number
         and other.predicate == link.predicate
@@ -305,7 +314,7 @@ def _warn_rivals(tx: Transaction, place: tuple[str, str, str]) -> None:
     overlaps = (
         (rival.link, period)
         for rival in _rivals(tx, link)
-        for period in all_periods(link.metadata)
+        for period in all_periods(_dates(link))
         if any(map(period.overlaps, rival.periods))
     )
     for other, period in islice(overlaps, NAMED_MAX):

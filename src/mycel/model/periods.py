@@ -98,6 +98,16 @@ def former_periods(metadata: Mapping[str, Any]) -> list[Period]:
     return read_periods(metadata.get(FORMER_PERIODS))
 
 
+def dated(attributes: Mapping[str, Any], metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The metadata, with the ends that only the attributes have: `FOR TIME` reads both."""
+    ends = {
+        key: end
+        for key in (VALID_FROM, VALID_UNTIL)
+        if metadata.get(key) is None and (end := attributes.get(key)) is not None
+    }
+    return {**metadata, **ends} if ends else metadata
+
+
 def read_periods(value: object) -> list[Period]:
     """The periods in a value of `former_periods`, sorted and united."""
     if not isinstance(value, list):

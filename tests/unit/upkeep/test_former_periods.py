@@ -293,3 +293,14 @@ def test_hundreds_of_former_periods_are_not_compared_with_each_other(
     few, many = comparisons(20), comparisons(200)
     assert few > 0
     assert many < 15 * few
+
+
+def test_a_new_value_goes_by_dates_in_the_attributes_of_others(db: mycel.Graph) -> None:
+    set_dates = f'UPSERT {{ PROPOSITION {{ ({ADA}, "lives_in", {{type: "City", name: :city}})'
+    set_dates += " SET ATTRIBUTES :dates } }"
+    db.execute(set_dates, {"city": "oslo", "dates": OSLO})
+    db.execute(set_dates, {"city": "paris", "dates": {"valid_from": "2030-01-01"}})
+    write(db, "bergen", "2024-01-01")
+    assert cities(db, 2020, 2022, 2025, 2031) == [["oslo"], [], ["bergen"], ["paris"]]
+    assert metadata(db, "oslo") == metadata(db, "paris") == {}
+    assert metadata(db, "bergen") == {"valid_from": "2024-01-01", "valid_until": "2030-01-01"}
