@@ -32,6 +32,7 @@ class ElementValues(NamedTuple):
 
     @classmethod
     def of(cls, element: Element) -> ElementValues:
+        """The values of an element of the engine."""
         type_name = element.type if isinstance(element, Concept) else ""
         return cls(element.metadata, element.attributes, type_name)
 
