@@ -9,6 +9,8 @@ from mycel.mcp.results import Answer, TextPage, data_within
 from mycel.mcp.tool_context import ToolCall
 from mycel.model.commits import short
 from mycel.model.values import JsonObject
+from mycel.upkeep.cycle_report import EXAMPLES_MAX
+from mycel.upkeep.health import COUNTED_MAX, SHOWN_DEFAULT
 
 if TYPE_CHECKING:
     from mycel.api.graph import Graph
@@ -62,6 +64,14 @@ def tend(call: ToolCall) -> Answer:
         report = db.sleep(dry_run=is_dry, minutes=CYCLE_MINUTES)
         page.add(f"Cycle{', only shown' if is_dry else ''}: {report.summary}.")
         page.add_all(f"- {example}" for step in report.steps for example in step.examples)
+        if any(step.done > EXAMPLES_MAX for step in report.steps):
+            page.add(
+                f"At most {EXAMPLES_MAX} of a kind are named. All that is due: describe_graph,"
+                " topic upkeep, detail detailed."
+                if is_dry
+                else f"At most {EXAMPLES_MAX} of a kind are named. All of it: manage_history,"
+                " action log, then action diff of the commits of $system."
+            )
         if not report.is_complete:
             page.add("Not everything was done; the next cycle does what is left.")
         data["cycle"] = report.to_dict()
@@ -114,7 +124,7 @@ def tend(call: ToolCall) -> Answer:
 
 def topic(call: ToolCall) -> Answer:
     """The values that upkeep knows, and the health of the graph."""
-    health = call.served.db.upkeep.health()
+    health = call.served.db.upkeep.health(limit=COUNTED_MAX if call.is_detailed else SHOWN_DEFAULT)
     page = TextPage()
     page.add_all(SHEET.splitlines())
     page.add(f"Last cycle: {health.last_cycle or 'never'}. Tasks waiting: {health.tasks}.")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from math import log
 from typing import Final, NamedTuple
 
@@ -65,26 +65,40 @@ class SimilarTexts:
 
     def closest(self, note: Concept) -> SimilarText | None:
         """The closest other text, if it is close enough."""
+        return next(iter(self.similar(note)), None)
+
+    def similar(self, note: Concept) -> list[SimilarText]:
+        """Up to `COMPARED_MAX` other texts that are close enough, the closest first."""
         terms = _terms(note)
         if len(terms) < SAME_TERMS_MIN:
-            return None
+            return []
         counted = self._counted_terms(terms)
+        weights = self._weights(counted)
         # The index does not count the latest writes, so even a word without elements may occur in
         # texts.
         uncounted = [term for term in counted if not term.elements]
         rarest = uncounted[:RAREST] + counted[len(uncounted) :][:RAREST]
-        weights = {term.text: log(1 + self._total / (term.elements + 0.5)) for term in counted}
         # One more than is compared, because the text itself may be among the results.
         words = self._index.by_rarest_words(rarest, COMPARED_MAX + 1)
         numbers = [word.number for word in words if word.number != note.number][:COMPARED_MAX]
-        best: SimilarText | None = None
-        for other in self._reader.elements(numbers).values():
-            if isinstance(other, Concept) and self._is_compared(other):
-                similarity = _similarity(terms, _terms(other), weights, self._total)
-                is_closer = similarity >= max(SIMILARITY_MIN, best.similarity if best else 0.0)
-                if is_closer and not have_one_template(_text(note), _text(other)):
-                    best = SimilarText(other, similarity)
-        return best
+        similar = [
+            SimilarText(other, similarity)
+            for other in self._reader.elements(numbers).values()
+            if isinstance(other, Concept) and self._is_compared(other)
+            if (similarity := _similarity(terms, _terms(other), weights, self._total))
+            >= SIMILARITY_MIN
+            and not have_one_template(_text(note), _text(other))
+        ]
+        return sorted(similar, key=lambda text: (-text.similarity, -text.other.number))
+
+    def similarity(self, note: Concept, other: Concept) -> float:
+        """The similarity of two texts, from 0 to 1."""
+        terms = _terms(note)
+        weights = self._weights(self._counted_terms(terms))
+        return _similarity(terms, _terms(other), weights, self._total)
+
+    def _weights(self, terms: Iterable[Term]) -> dict[str, float]:
+        return {term.text: log(1 + self._total / (term.elements + 0.5)) for term in terms}
 
     def _counted_terms(self, terms: set[str]) -> list[Term]:
         """Terms with their counts, the rarest first. Each is counted once for all texts."""

@@ -22,7 +22,7 @@ from mycel.engine.missing_concepts import MISSING
 from mycel.engine.united_values import merge_and_unite
 from mycel.errors import DatabaseBusy, MycelError
 from mycel.model import times
-from mycel.model.elements import Element
+from mycel.model.elements import Concept, Element
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import SLEEP_TASK, SYSTEM_ACTOR
 from mycel.model.retention import RetentionEnd
@@ -34,10 +34,11 @@ from mycel.store.write.purge import purge
 from mycel.store.write.transaction import Transaction
 from mycel.upkeep import tasks
 from mycel.upkeep.cycle_report import EXAMPLES_MAX, CycleReport, StepReport
-from mycel.upkeep.duplicates import DuplicatePair, duplicate_pairs, judge_pair
+from mycel.upkeep.duplicates import duplicate_pairs, judge_pair
 from mycel.upkeep.questions import (
     COMPARED_MAX,
     FINDERS,
+    Families,
     Finder,
     Repetitions,
     UpkeepQuestion,
@@ -112,6 +113,8 @@ class Cycle:
         self._dry_run: Final = dry_run
         self._noted: Final[JsonObject] = {}
         """Values for the next cycle, in an attribute that only cycles write."""
+        self._would_ask: Final[set[str]] = set()
+        """The names of the tasks that a dry run has counted."""
         self._purged: Final[dict[int, JsonObject]] = {}
         """The purged elements with their rules; their names are purged, too."""
         self._ends: Final = None if seconds is None else monotonic() + seconds
@@ -225,22 +228,26 @@ class Cycle:
             uses = self._store.use_counts.uses()
             now_us, rules = reader.now_us(), RetentionRules(reader, uses)
             due = {}
+            numbers_by_end = Counter[str]()
             for number in self._in_time(rules.candidates(reader, now_us), report):
                 element = reader.element(number)
                 item = None if element is None else rules.judge(reader, element, now_us)
-                if item is not None:
-                    due[number] = item
-            numbers_by_end = Counter[str]()
-            for item in due.values():
+                if element is None or item is None:
+                    continue
+                text = f"{item.end} {label(element)}: {item.reason}"
+                if item.end == "ask":
+                    name = tasks.task_name(element, tasks.REVIEW)
+                    if tasks.was_asked(reader, name):
+                        continue
+                    if self._dry_run:
+                        self._count_question(name, "", report)
+                due[number] = item
                 numbers_by_end[item.end] += 1
-                element = reader.element(item.number)
-                if element is not None and numbers_by_end[item.end] <= EXAMPLES_MAX:
-                    report.examples.append(f"{item.end} {label(element)}: {item.reason}")
+                if numbers_by_end[item.end] <= EXAMPLES_MAX:
+                    report.examples.append(text)
         if self._dry_run:
             for item in due.values():
-                if item.end == "ask":
-                    report.asked += 1
-                else:
+                if item.end != "ask":
                     report.count_end(ENDED[item.end])
             return
 
@@ -289,12 +296,23 @@ class Cycle:
         with self._store.reading() as reader:
             pairs_in_time = self._until_over(duplicate_pairs(reader), report)
             judged = (judge_pair(reader, pair) for pair in pairs_in_time)
-            pairs = {pair.merge: pair for pair in judged if pair is not None}
-            for pair in pairs.values():
-                report.note(_pair_text(reader, pair))
+            pairs = {}
+            for pair in judged:
+                keep = None if pair is None else reader.concept(pair.keep)
+                duplicate = None if pair is None else reader.concept(pair.merge)
+                if pair is None or keep is None or duplicate is None:
+                    continue
+                if not pair.is_certain:
+                    name = tasks.task_name(keep, tasks.MERGE, (_full_name(duplicate),))
+                    if tasks.was_asked(reader, name):
+                        continue
+                    if self._dry_run:
+                        self._count_question(name, "", report)
+                pairs[pair.merge] = pair
+                verb = "merge" if pair.is_certain else "ask about"
+                report.note(f"{verb} {label(duplicate)} and {label(keep)}: {pair.why}")
         if self._dry_run:
             report.done += sum(pair.is_certain for pair in pairs.values())
-            report.asked += sum(not pair.is_certain for pair in pairs.values())
             return
 
         def change(tx: Transaction, number: int) -> None:
@@ -312,9 +330,9 @@ class Cycle:
                 report.asked += tasks.make_task(
                     tx,
                     keep,
-                    "merge_duplicates",
+                    tasks.MERGE,
                     f"{label(keep)} and {label(duplicate)} may be one: {pair.why}.",
-                    (f"{duplicate.type}:{duplicate.name}",),
+                    (_full_name(duplicate),),
                     priority=SAME_NAME_PRIORITY,
                 )
 
@@ -324,14 +342,14 @@ class Cycle:
         """Ask about concepts that are new since the last cycle and repeat another text."""
         with self._store.reading() as reader:
             numbers = uncompared(reader, retention.cycle_state(reader).get(COMPARED, 0))
-        at = 0
+        at, families = 0, Families()
         while at < min(len(numbers), COMPARED_MAX) and not self._stop():
             is_over = self._is_over()
             if is_over and (at or not self._has_time):
                 break
             size = COMPARED_MIN if is_over else COMPARED_TOGETHER
             with self._store.reading() as reader:
-                repetitions = Repetitions(reader, numbers[at : at + size])
+                repetitions = Repetitions(reader, numbers[at : at + size], families)
                 questions = []
                 for question in repetitions:
                     questions += [question] if question is not None else []
@@ -394,9 +412,8 @@ class Cycle:
         """Make a task for each question that was not asked before."""
         if self._dry_run:
             with self._store.reading() as reader:
-                for question in dict(_new_questions(reader, questions)).values():
-                    report.asked += 1
-                    report.note(question.reason)
+                for name, question in _new_questions(reader, questions):
+                    self._count_question(name, question.reason, report)
             return
 
         def change(tx: Transaction, at: int) -> None:
@@ -413,6 +430,15 @@ class Cycle:
             report.note(reason)
 
         self._change_all(range(len(questions)), change, report, message)
+
+    def _count_question(self, name: str, reason: str, report: StepReport) -> None:
+        """Count a question of a dry run, once in all steps."""
+        if name in self._would_ask:
+            return
+        self._would_ask.add(name)
+        report.asked += 1
+        if reason:
+            report.note(reason)
 
     def weigh(self, report: StepReport) -> None:
         """Make followed links cheaper, and other links dearer, if the graph has this option."""
@@ -535,7 +561,7 @@ def _end(tx: Transaction, element: Element, due: Due, report: StepReport) -> Non
                 purge(tx, element.id, due.reason)
             case "ask":
                 reason = f"{label(element)} is due: {due.reason}."
-                report.asked += tasks.make_task(tx, element, "review", reason)
+                report.asked += tasks.make_task(tx, element, tasks.REVIEW, reason)
                 return
         report.count_end(ENDED[due.end])
     except MycelError as error:
@@ -545,8 +571,5 @@ def _end(tx: Transaction, element: Element, due: Due, report: StepReport) -> Non
         report.note(f"{label(element)} stays: {error.message}")
 
 
-def _pair_text(reader: Reader, pair: DuplicatePair) -> str:
-    concepts = map(reader.concept, (pair.merge, pair.keep))
-    names = [label(concept) for concept in concepts if concept is not None]
-    verb = "merge" if pair.is_certain else "ask about"
-    return f"{verb} {' and '.join(names)}: {pair.why}"
+def _full_name(concept: Concept) -> str:
+    return f"{concept.type}:{concept.name}"

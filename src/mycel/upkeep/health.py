@@ -17,7 +17,7 @@ from mycel.model.names import SLEEP_TASK, SYSTEM_ACTOR
 from mycel.store.file.use_counts import Use
 from mycel.store.query import retention
 from mycel.store.query.reader import Reader
-from mycel.upkeep.tasks import is_moot, priority_of, task_elements
+from mycel.upkeep.tasks import is_moot, priority_of, task_elements, was_decided
 
 Section = Literal["stale", "contested", "duplicate", "orphaned", "events"]
 SECTIONS: Final[tuple[Section, ...]] = get_args(Section)
@@ -136,10 +136,10 @@ def _of_task(reader: Reader, task: Concept) -> HealthFinding:
 
 
 def _due(reader: Reader, uses: dict[int, Use], asked: set[int]) -> Iterator[HealthFinding]:
-    """Findings for elements that are due and have no task."""
+    """Findings for elements that are due, and about which no task is open or was decided."""
     for due in islice(due_elements(reader, reader.now_us(), uses), COUNTED_MAX):
         element = None if due.number in asked else reader.element(due.number)
-        if element is not None:
+        if element is not None and not (due.end == "ask" and was_decided(reader, element)):
             text = f"{label(element)} is due: {due.end}, {due.reason}."
             yield HealthFinding((due.number,), text)
 

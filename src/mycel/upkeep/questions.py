@@ -6,6 +6,7 @@ Each finder reads the graph, and yields a question for each problem, the oldest 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby, islice
 from typing import Final, NamedTuple
 
@@ -18,7 +19,7 @@ from mycel.model.evidence import belief
 from mycel.model.names import SLEEP_TASK, count, first_few
 from mycel.search.changed_citations import find_changed_citations
 from mycel.search.index.passages import prose
-from mycel.search.similar_texts import SimilarTexts
+from mycel.search.similar_texts import SIMILARITY_MIN, SimilarText, SimilarTexts
 from mycel.store.query import retention
 from mycel.store.query.reader import Reader
 from mycel.text.kinds import STAMP
@@ -47,6 +48,15 @@ FOUND_MAX: Final = 20_000
 """The maximum number of links that one finder reads in a cycle."""
 COMPARED_MAX: Final = 3_000
 """The maximum number of texts that are compared in a cycle."""
+FAMILY_MATES_MIN: Final = 4
+"""The number of about equally similar mates that make a text one of a family."""
+FAMILY_ODDS_MAX: Final = 3.0
+"""The maximum ratio of the odds (s to 1 - s) of the most similar mate and the fourth one.
+
+A text that is much closer to one mate than to the others of its family may repeat that one.
+"""
+FAMILIES_MAX: Final = 50
+"""The maximum number of families with whose first text others are compared."""
 BOOTSTRAP_METADATA: Final = '{"author":"bootstrap"}'
 _NOT_COMPARED: Final = frozenset(("Resource", "Section", "Symbol", EVENT, SLEEP_TASK, MISSING))
 
@@ -221,11 +231,25 @@ def _days(events: list[Concept]) -> Iterator[list[Concept]]:
         yield from (day[at : at + size] for at in range(0, len(day), size))
 
 
-class Repetitions:
-    """Finds concepts whose text is similar to that of another concept of their type."""
+@dataclass(slots=True)
+class Families:
+    """The families of texts of one form that a cycle has found."""
 
-    def __init__(self, reader: Reader, numbers: Sequence[int]) -> None:
-        self._reader, self._numbers = reader, numbers
+    members: set[int] = field(default_factory=set)
+    firsts: list[Concept] = field(default_factory=list)
+    """One text of each family, with which others are compared."""
+
+
+class Repetitions:
+    """Finds concepts whose text is similar to that of another concept of their type.
+
+    A concept with several mates that are about equally similar is one of a family: texts of one
+    form, which mostly say different things. Such a family is asked about once.
+    """
+
+    def __init__(self, reader: Reader, numbers: Sequence[int], families: Families) -> None:
+        """Compare the concepts; `families` were found before in this cycle."""
+        self._reader, self._numbers, self._families = reader, numbers, families
         self.compared = 0
         """The number of concepts that were compared so far."""
 
@@ -241,9 +265,12 @@ class Repetitions:
         concept = self._reader.concept(number)
         if concept is None or not _has_text(concept):
             return None
-        closest = texts.closest(concept)
+        similar = texts.similar(concept)
+        closest = next(iter(similar), None)
         if closest is None or closest.other.type != concept.type:
             return None
+        if family := _family(concept, similar):
+            return self._ask_family(texts, concept, family)
         if are_apart(self._reader, number, closest.other.number):
             return None
         keep, other = sorted((concept, closest.other), key=lambda concept: concept.number)
@@ -255,6 +282,54 @@ class Repetitions:
             (_task_name(other),),
             priority=round(closest.similarity, 2),
         )
+
+    def _ask_family(
+        self, texts: SimilarTexts, concept: Concept, family: list[SimilarText]
+    ) -> UpkeepQuestion | None:
+        """Ask about a family, unless one of its members has led to the question before."""
+        members = {concept.number, *(mate.other.number for mate in family)}
+        families = self._families
+        is_known = not members.isdisjoint(families.members) or any(
+            texts.similarity(concept, first) >= SIMILARITY_MIN
+            for first in families.firsts
+            if first.type == concept.type
+        )
+        families.members |= members
+        if is_known:
+            return None
+        if len(families.firsts) < FAMILIES_MAX:
+            families.firsts.append(concept)
+        if any(self._was_in_family(texts, concept, mate.other) for mate in family):
+            return None
+        first, *others = sorted(
+            (concept, *(mate.other for mate in family)), key=lambda member: member.number
+        )
+        least, most = family[-1].similarity, family[0].similarity
+        return UpkeepQuestion(
+            first.number,
+            "merge_duplicates",
+            f"{label(first)} and {count(len(others), 'other')} have texts of one form"
+            f" ({least:.0%} to {most:.0%} similar). Others of that form are not asked about.",
+            tuple(map(_task_name, others)),
+            priority=round(least / 2, 2),
+        )
+
+    def _was_in_family(self, texts: SimilarTexts, concept: Concept, mate: Concept) -> bool:
+        """True if a mate that was compared before the concept has a family without it."""
+        if mate.number > concept.number:
+            return False
+        earlier = [text for text in texts.similar(mate) if text.other.number != concept.number]
+        return bool(_family(mate, earlier))
+
+
+def _family(concept: Concept, similar: Sequence[SimilarText]) -> list[SimilarText]:
+    """The mates of a text of one type, if they are several and about equally similar."""
+    mates = [text for text in similar if text.other.type == concept.type]
+    if len(mates) < FAMILY_MATES_MIN:
+        return []
+    closest, last = (mates[at].similarity for at in (0, FAMILY_MATES_MIN - 1))
+    is_even = closest * (1 - last) <= FAMILY_ODDS_MAX * last * (1 - closest)
+    return mates if is_even else []
 
 
 def uncompared(reader: Reader, after: int) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
-from mycel.engine.due import PENDING
+from mycel.engine.due import PENDING, is_open_task
 from mycel.errors import InvalidId
 from mycel.model import ids
 from mycel.model.elements import Concept, Element
@@ -17,6 +17,8 @@ from mycel.store.write.transaction import Transaction
 
 ASSIGNED_TO: Final = "assigned_to"
 CONTRADICTION: Final = "resolve_contradiction"
+MERGE: Final = "merge_duplicates"
+REVIEW: Final = "review"
 CONSOLIDATED_TO: Final = "consolidated_to"
 DERIVED_FROM: Final = "derived_from"
 NOT_BEFORE: Final = "not_before"
@@ -86,6 +88,12 @@ def was_asked(reader: Reader, name: str) -> bool:
     return task is not None and is_of_cycle(task)
 
 
+def was_decided(reader: Reader, element: Element) -> bool:
+    """True if a cycle has asked about the retention of an element, and the task is closed."""
+    task = reader.find_concept(SLEEP_TASK, task_name(element, REVIEW))
+    return task is not None and is_of_cycle(task) and not is_open_task(task)
+
+
 def is_of_cycle(task: Concept) -> bool:
     """True for a task that a cycle, not a caller, has made."""
     return task.created_by == SYSTEM_ACTOR or task.metadata.get(ASKED) is True
@@ -148,6 +156,6 @@ def _target(element: Element) -> tuple[str, str]:
 def is_moot(reader: Reader, task: Concept) -> bool:
     """True for a task whose elements are removed, archived or merged."""
     others = task.attributes.get("others")
-    is_pair = task.attributes.get("requested_action") in ("merge_duplicates", CONTRADICTION)
+    is_pair = task.attributes.get("requested_action") in (MERGE, CONTRADICTION)
     needed = 2 if is_pair and isinstance(others, list) and others else 1
     return len(task_elements(reader, task)) < needed

@@ -426,7 +426,7 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> list[None]:
 
         return run
 
-    monkeypatch.setattr(SimilarTexts, "closest", slow(SimilarTexts.closest))
+    monkeypatch.setattr(SimilarTexts, "similar", slow(SimilarTexts.similar))
     monkeypatch.setattr(RetentionRules, "judge", slow(RetentionRules.judge))
     monkeypatch.setattr(cycle, "monotonic", lambda: float(len(ticks)))
     return ticks
@@ -658,3 +658,71 @@ def test_texts_of_one_template_are_no_repetitions_of_each_other(db: mycel.Graph,
         'FIND(?t.attributes.target_name, ?t.attributes.others) WHERE { ?t {type: "SleepTask"} }'
     )
     assert db.execute(command).rows == [("one", ["Note:other"])]
+
+
+def test_a_family_of_texts_of_one_form_is_asked_about_once(db: mycel.Graph, seed: int) -> None:
+    random = Random(seed)
+    cities = ("oslo", "bergen", "turin", "lyon", "porto", "ghent", "delft", "graz")
+    topics = ("billing", "login", "colours", "printing", "shipping", "alerts", "themes", "quotas")
+    outcomes = ("promised a fix next week", "sent them the manual", "opened an issue for it")
+
+    def report(tx: mycel.Transaction, name: str) -> tuple[str, ...]:
+        things = (random.choice(cities), *random.sample(topics, 2), random.choice(outcomes))
+        text = "A customer from {} called about {} and {} today, and after the talk we {}."
+        tx.put_concept("Note", name, {"content": text.format(*things)})
+        return things
+
+    with db.transaction() as tx:
+        things = [report(tx, f"note {at}") for at in range(120)]
+        for at in (5, 50):
+            text = "After the talk today we {3}; a customer called from {0} about {2} and {1}."
+            tx.put_concept("Note", f"again {at}", {"content": text.format(*things[at])})
+        for name, text in (
+            ("one", "Deploying on Friday afternoon is not allowed: nobody would roll it back."),
+            (
+                "other",
+                "Nobody would roll back on Friday afternoon: deploying is not allowed then.",
+            ),
+        ):
+            tx.put_concept("Note", name, {"content": text})
+    dry = step(db.sleep(dry_run=True), "repetitions")
+    seen = step(db.sleep(), "repetitions")
+    assert seen.asked <= 40
+    assert abs(seen.asked - dry.asked) <= 2, "the tasks themselves change the weights of words"
+    command = (
+        'FIND(?t.attributes.target_name, ?t.attributes.others) WHERE { ?t {type: "SleepTask"} }'
+        " LIMIT 1000"
+    )
+    asked = [
+        {target, *(other[5:] for other in others)} for target, others in db.execute(command).rows
+    ]
+    assert {"one", "other"} in asked
+    assert sum("again 5" in names and len(names) == 2 for names in asked) == 1
+    assert sum("again 50" in names and len(names) == 2 for names in asked) == 1
+    assert 1 <= sum(len(names) >= 5 for names in asked) <= 5
+    with db.transaction() as tx:
+        for at in range(20):
+            report(tx, f"later {at}")
+    asked_later = step(db.sleep(), "repetitions").examples
+    assert not any("texts of one form" in text for text in asked_later)
+
+
+def test_what_was_decided_is_in_no_report_and_not_stale(db: mycel.Graph, clock: Clock) -> None:
+    set_rule(db, '{after: "1d", then: "ask"}')
+    with db.transaction() as tx:
+        tx.put_concept("Note", "due")
+        for name in ("Acme", "ACME"):
+            tx.put_concept("Org", name)
+    clock.turn(2)
+    dry, report = db.sleep(dry_run=True), db.sleep()
+    for name in ("expire", "duplicates"):
+        assert step(dry, name).asked == step(report, name).asked == 1
+        assert len(step(dry, name).examples) == len(step(report, name).examples) == 1
+    while (task := db.tasks.next()) is not None:
+        db.tasks.decide(task.id, "keep both")
+    for report in (db.sleep(dry_run=True), db.sleep()):
+        for name in ("expire", "duplicates"):
+            assert not step(report, name).asked
+            assert not step(report, name).examples
+    (stale, *_) = db.upkeep.health().sections
+    assert (stale.name, stale.total) == ("stale", 0)
