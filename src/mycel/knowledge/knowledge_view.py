@@ -229,15 +229,17 @@ class KnowledgeView:
         )
 
     @contextmanager
-    def moment(self, reader: Reader | None = None) -> Iterator[Self]:
+    def moment(
+        self, reader: Reader | None = None, *, as_of: Moment | None = None
+    ) -> Iterator[Self]:
         """The same knowledge at one moment: all reads in the block see one state.
 
         Writes in the block are not visible there. With `reader`, the moment is the one that this
-        open reader shows.
+        open reader shows; with `as_of`, a moment of the past.
         """
         with self._reading() if reader is None else nullcontext(reader) as moment_reader:
             view = self.with_context(self.context)
-            view._reader = moment_reader
+            view._reader = state_reader(moment_reader, {"as_of": as_of})
             try:
                 yield view
             finally:
@@ -293,8 +295,18 @@ class KnowledgeView:
                 outcomes.append(NodeOutcome(ref, error=error))
         return tuple(outcomes)
 
-    def get(self, uri: str, *, content: bool = True) -> Node:
+    def get(
+        self,
+        uri: str,
+        *,
+        content: bool = True,
+        as_of: Moment | None = None,
+        for_time: datetime | str | None = None,
+    ) -> Node:
         """The node with a URI; without `content`, its text is left out.
+
+        `as_of` is a moment of the past whose state is read. The caveats are those of the time
+        `for_time`.
 
         A former URI, an alias, the path of a file, and a short name of a single node lead to their
         node too; the node's `hint` says so. A node of another workspace that is not in this graph
@@ -306,11 +318,14 @@ class KnowledgeView:
             AmbiguousName: several have the short name; the hint names them.
         """
         address = self.uri(uri)
+        time_us = visibility_of({"for_time": for_time}).valid_at_us
         try:
-            with self._reading() as reader:
-                return self._node(reader, address, content=content)
+            with self._reading() as live:
+                reader = state_reader(live, {"as_of": as_of})
+                return self._node(reader, address, content=content, time_us=time_us)
         except NotFound as error:
-            if not self._is_elsewhere(address):
+            is_now = as_of is None and time_us is None
+            if not (is_now and self._is_elsewhere(address)):
                 raise
             (distant,) = self.distant([uri])
             if distant.node is None:
@@ -324,9 +339,11 @@ class KnowledgeView:
         is_free = self.elsewhere is not None and self._reader is None
         return is_free and address.scheme == "concept" and address.workspace != self.workspace
 
-    def _node(self, reader: Reader, address: Uri, *, content: bool) -> Node:
+    def _node(
+        self, reader: Reader, address: Uri, *, content: bool, time_us: int | None = None
+    ) -> Node:
         located = locate(reader, address)
-        (node,) = with_marks(reader, [as_node(located.concept, content=content)])
+        (node,) = with_marks(reader, [as_node(located.concept, content=content)], time_us)
         self.context.touch(node.uri)
         self.db.use_counts.note((located.concept.number,))
         return node if located.hint is None else replace(node, hint=located.hint)
@@ -377,11 +394,14 @@ class KnowledgeView:
         relation_types: Collection[str] | None = None,
         limit: int = PAGE_DEFAULT,
         cursor: str | None = None,
+        as_of: Moment | None = None,
+        for_time: datetime | str | None = None,
     ) -> Page[Relation]:
         """Relations of a node: relations of notes first, then relations of code, `may_call` last.
 
         In each of these groups, outgoing relations come first; then the order is by relation type
-        and other end.
+        and other end. `as_of` is a moment of the past whose state is read. `for_time` leaves out
+        relations that do not hold at that time, or whose ends do not.
 
         Raises:
             NotFound: there is no such node.
@@ -390,7 +410,9 @@ class KnowledgeView:
         address = self.uri(uri)
         bounds = Bounds(direction=direction, relation_types=relation_types)  # Checks both.
         most = page_limit(limit)
-        with self._reading() as reader:
+        time_us = visibility_of({"for_time": for_time}).valid_at_us
+        with self._reading() as live:
+            reader = state_reader(live, {"as_of": as_of})
             node_match = find(reader, address)
             node = (
                 reader.concept(node_match.number)
@@ -400,8 +422,9 @@ class KnowledgeView:
             if node is None or is_placeholder(node):
                 with suppress(AmbiguousName, NotFound) if node is not None else nullcontext():
                     node = node_at(reader, address)
-            page = relations_page(reader, node, direction, bounds.relation_types, most, cursor)
-            items = with_caveats(reader, with_conflicts(reader, page.items))
+            types = bounds.relation_types
+            page = relations_page(reader, node, direction, types, most, cursor, time_us=time_us)
+            items = with_caveats(reader, with_conflicts(reader, page.items), time_us)
             return replace(page, items=tuple(items))
 
     def broken_links(

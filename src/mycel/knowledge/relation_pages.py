@@ -45,8 +45,13 @@ def links_page(
     predicates: Collection[int] | None,
     limit: int,
     cursor: str | None,
+    *,
+    time_us: int | None = None,
 ) -> Page[LinkPlace]:
-    """A page of the links of an element: links of notes first, guesses last."""
+    """A page of the links of an element: links of notes first, guesses last.
+
+    With `time_us`, only links that hold at that time.
+    """
     ways = ways_of(direction)
     last = _read_cursor(cursor, ways)
     groups = _predicate_groups(reader, predicates)
@@ -60,7 +65,14 @@ def links_page(
             room = limit + 1 - len(places)
             if room and not group.is_empty:
                 rows = lookup.links_after(
-                    reader, number, way, group.predicates, since, room, without=group.without
+                    reader,
+                    number,
+                    way,
+                    group.predicates,
+                    since,
+                    room,
+                    without=group.without,
+                    time_us=time_us,
                 )
                 places += [LinkPlace(way, *row) for row in rows]
     if len(places) <= limit:
@@ -112,12 +124,17 @@ def relations_page(
     relation_types: Collection[str] | None,
     limit: int,
     cursor: str | None,
+    *,
+    time_us: int | None = None,
 ) -> Page[Relation]:
-    """A page of the relations of a node: relations of notes first, guesses last."""
+    """A page of the relations of a node: relations of notes first, guesses last.
+
+    With `time_us`, only relations that hold at that time.
+    """
     predicates = None
     if relation_types is not None:
         predicates = [reader.predicate_number(name) for name in relation_types]
-    page = links_page(reader, node.number, direction, predicates, limit, cursor)
+    page = links_page(reader, node.number, direction, predicates, limit, cursor, time_us=time_us)
     items = tuple(
         as_relation(reader, link, node)
         for place in page

@@ -51,11 +51,12 @@ def get(call: ToolCall) -> Answer:
             "A cursor is for one URI, and several are given.",
             hint="Pass only the URI of the answer with the cursor.",
         )
+    _check_times(arguments)
     page = TextPage()
     payload: JsonObject = {"nodes": []}
     failures: dict[str, MycelError] = {}
     add = _callers if arguments.get("callers", False) else _node
-    with call.knowledge().moment() as knowledge:
+    with call.knowledge().moment(as_of=arguments.get("as_of")) as knowledge:
         for at, uri in enumerate(uris):
             try:
                 is_added = add(call, knowledge, uri, page, payload)
@@ -70,10 +71,24 @@ def get(call: ToolCall) -> Answer:
                 left = shorten(", ".join(rest), 400)
                 page.close(f"{len(rest)} more do not fit: {left}")
                 break
-    _add_distant(call, failures, page, payload)
+    if not _is_of_time(arguments):
+        _add_distant(call, failures, page, payload)
     if not call.served.readonly and any("conflicts" in node for node in payload["nodes"]):
         page.close("Decide the conflicts of merges with resolve_conflicts.")
     return answer_about(len(uris), failures, page, payload)
+
+
+def _is_of_time(arguments: JsonObject) -> bool:
+    return "as_of" in arguments or "for_time" in arguments
+
+
+def _check_times(arguments: JsonObject) -> None:
+    """Raise ConstraintViolation if a call asks for a time and for files, which are read as now."""
+    if _is_of_time(arguments) and (arguments.get("read_file") or arguments.get("callers")):
+        raise ConstraintViolation(
+            "read_file and callers read the files as they are now, and not those of another time.",
+            hint="Leave out as_of and for_time, or read_file and callers.",
+        )
 
 
 def _add_distant(
@@ -114,7 +129,12 @@ def _node(
 ) -> bool:
     """Add one node. False if it does not fit."""
     arguments, detailed = call.arguments, call.is_detailed
-    target = _target(knowledge, uri, read_file=arguments.get("read_file", False))
+    target = _target(
+        knowledge,
+        uri,
+        read_file=arguments.get("read_file", False),
+        for_time=arguments.get("for_time"),
+    )
     node = target.node
     entry: JsonObject = {"uri": target.file}
     if node is not None:
@@ -137,7 +157,8 @@ def _node(
     _content(text, since or 0, page, entry)
     if node is not None and since is None and "content_cursor" not in entry:
         _relations(call, knowledge, node, page, entry)
-        mention_tools.add(call, knowledge, node, page, entry)
+        if not _is_of_time(arguments):
+            mention_tools.add(call, knowledge, node, page, entry)
     payload["nodes"].append(entry)
     return True
 
@@ -152,11 +173,13 @@ class _Target(NamedTuple):
     """The error if a bare path names no node and is therefore treated as a file."""
 
 
-def _target(knowledge: Knowledge, uri: str, *, read_file: bool) -> _Target:
+def _target(
+    knowledge: Knowledge, uri: str, *, read_file: bool, for_time: str | None = None
+) -> _Target:
     """The target of a URI. A bare path is a concept; if there is none, a file to read."""
     file = knowledge.uri(uri, kind="file")
     if not (read_file and file.is_file):
-        return _Target(knowledge.get(uri))
+        return _Target(knowledge.get(uri, for_time=for_time))
     is_bare = not knowledge.uri(uri).is_file
     if not (is_bare and knowledge.has(uri)) and knowledge.file_at(file) is not None:
         try:
@@ -228,6 +251,7 @@ def _relations(
             relation_types=arguments.get("relation_types"),
             limit=limit,
             cursor=cursor and cursor.removeprefix("relations:"),
+            for_time=arguments.get("for_time"),
         )
         lines = [
             node_text.relation(relation, seen_from=node.uri, detailed=call.is_detailed)

@@ -201,17 +201,19 @@ GET: Final = Tool(
     "get_nodes",
     "Get nodes",
     "Read nodes by URI: content, properties, relations. URIs are concept://workspace/path,"
-    " file://workspace/path or any other; a bare path such as auth/login is a concept of this"
-    ' workspace. Callers of a function: {"uris": ["save"], "callers": true}.',
+    " file://workspace/path or any other; a bare path is a concept of this workspace."
+    ' Callers of a function: {"uris": ["save"], "callers": true}.',
     {
         "uris": texts(),
         "relations": _integer_schema("Number to show", 0, 200, usual=read_tools.RELATIONS_SHOWN),
         "direction": _one_of("both", *ways_of("both")),
         "relation_types": texts(),
-        "read_file": _flag("Also files, and lines of symbols"),
-        "callers": _flag("Instead: callers of these, with source lines"),
+        "read_file": _flag("Also files, lines of symbols"),
+        "callers": _flag("Instead: callers, with source lines"),
+        "as_of": text(),
+        "for_time": text(),
         "detail": DETAIL,
-        "cursor": text("Of the last answer, with its one URI"),
+        "cursor": text("Of the last answer"),
     },
     read_tools.get,
     ("uris",),

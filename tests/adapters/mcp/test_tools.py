@@ -735,3 +735,24 @@ def test_a_node_gets_another_type_and_is_merged_into_another(session: Session) -
     walked = session.ok("traverse_graph", start="join/old")
     assert walked.text.startswith("join/old was merged into ")
     assert not session.ok("update_node", uri="join/old", merge_into="join/new").data["changed"]
+
+
+def test_nodes_are_read_as_of_a_moment_and_for_a_time(session: Session) -> None:
+    nodes = [{"uri": f"times/{name}"} for name in ("team", "ana", "bob")]
+    ends = {"source": "times/team", "relation": "headed_by"}
+    early = {"valid_from": "2019-01-01", "valid_until": "2021-01-01"}
+    relations = [
+        ends | {"target": "times/ana", "metadata": early},
+        ends | {"target": "times/bob", "metadata": {"valid_from": "2021-01-01"}},
+    ]
+    session.ok("remember_knowledge", concepts=nodes, relations=relations)
+    text = session.ok("get_nodes", uris=["times/team"], for_time="2020-06-01").text
+    assert "times/ana [valid from 2019-01-01; valid until 2021-01-01]" in text
+    assert "times/bob" not in text
+    text = session.ok("get_nodes", uris=["times/team"], for_time="2022-06-01").text
+    assert "times/bob [valid from 2021-01-01]" in text
+    assert "times/ana" not in text
+    past = session.call("get_nodes", uris=["times/team"], as_of="2001-01-01")
+    assert "times/bob" not in past.text
+    refused = session.call("get_nodes", uris=["a.py"], read_file=True, for_time="2022-06-01")
+    assert refused.error["code"] == "KIP_2002"

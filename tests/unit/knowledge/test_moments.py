@@ -1,6 +1,7 @@
 """One moment: what a method gives was all there at once, whoever writes while it reads."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -84,3 +85,37 @@ def test_whatever_is_read_within_a_moment_agrees(
         assert far.target in {hit.uri for hit in now.search("lamp")}
         assert now.get_many([far.target])[0].result is not None
     assert known.relations("concept://w/a").items[1].target != far.target
+
+
+def test_a_node_is_read_as_of_a_moment_and_for_a_time(known: mycel.Knowledge) -> None:
+    early = {"valid_from": "2019-01-01", "valid_until": "2021-01-01"}
+    known.link("a", "led_by", "b", metadata=early)
+    before = known.db.snapshot().seq
+    known.link("a", "led_by", "c", metadata={"valid_from": "2021-01-01"})
+    known.update("a", content="Changed.", metadata={"valid_from": "2020-01-01"})
+
+    def leaders(knowledge: mycel.Knowledge, **moments: Any) -> list[tuple[str, tuple[str, ...]]]:
+        page = knowledge.relations("a", relation_types=["led_by"], **moments)
+        return [(relation.target, relation.caveats) for relation in page]
+
+    b, c = "concept://w/b", "concept://w/c"
+    assert leaders(known) == [(b, ("no longer valid since 2021-01-01",)), (c, ())]
+    assert leaders(known, for_time="2020-06-01") == [(b, ())]
+    assert leaders(known, for_time="2022-06-01") == [(c, ())]
+    assert leaders(known, for_time="2018-06-01") == []
+    assert leaders(known, as_of=before) == [(b, ("no longer valid since 2021-01-01",))]
+    assert leaders(known, as_of=before, for_time="2022-06-01") == []
+    with known.moment(as_of=before) as then:
+        assert leaders(then, for_time="2020-06-01") == [(b, ())]
+        assert then.get("a").content == "a lamp"
+    assert known.get("a", as_of=before).content == "a lamp"
+    assert known.get("a", for_time="2020-06-01").caveats == ()
+    assert known.get("a", for_time="2019-06-01").caveats == ("not valid before 2020-01-01",)
+    page = known.relations("a", limit=1, for_time="2022-06-01")
+    assert page.next_cursor is not None
+    rest = known.relations("a", cursor=page.next_cursor, for_time="2022-06-01")
+    assert {(one.relation, one.target) for one in (*page, *rest)} == {
+        ("led_by", c),
+        ("relates_to", b),
+        ("relates_to", c),
+    }

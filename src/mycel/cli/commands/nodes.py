@@ -9,7 +9,13 @@ import rich_click as click
 from mycel.cli.commands.mcp import knowledge_of, open_or_create
 from mycel.cli.commands.workspace import names_several, several_workspaces
 from mycel.cli.console.context import Command, Invocation, pass_session
-from mycel.cli.console.parameters import ELEMENT, node_reference, read_text
+from mycel.cli.console.parameters import (
+    ELEMENT,
+    for_time_option,
+    moment,
+    node_reference,
+    read_text,
+)
 from mycel.errors import AmbiguousName, InvalidSyntax, NotFound
 from mycel.knowledge.note_names import note_path, title_of
 from mycel.model.limits import JSON_BYTES_MAX
@@ -111,8 +117,17 @@ def _report(session: Invocation, written: Written) -> None:
 @click.command(cls=Command)
 @click.argument("element", metavar=ELEMENT, help="The node; a path of a file is enough")
 @click.option("--all", "everything", is_flag=True, help="All relations, metadata and times too")
+@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The state at this moment")
+@for_time_option
 @pass_session
-def show(session: Invocation, element: str, *, everything: bool) -> None:
+def show(
+    session: Invocation,
+    element: str,
+    *,
+    everything: bool,
+    as_of: int | str | None,
+    for_time: str | None,
+) -> None:
     """Show a node: its text, its properties, and its relations.
 
     A URI that this graph does not have is read from its own workspace, if that workspace is on this
@@ -126,6 +141,8 @@ def show(session: Invocation, element: str, *, everything: bool) -> None:
     from mycel.store.file.workspace_databases import local_database
 
     if names_several(session):
+        if as_of is not None or for_time is not None:
+            raise InvalidSyntax("--as-of and --for-time read one workspace, not several.")
         _show_in_several(session, element, detailed=everything)
         return
     with session.open(reading=True) as db:
@@ -133,10 +150,13 @@ def show(session: Invocation, element: str, *, everything: bool) -> None:
         knowledge = knowledge_of(session, db, session.root(), elsewhere=elsewhere)
         reference = node_reference(session, knowledge, element)
         try:
-            with knowledge.moment() as view:
-                node = view.get(reference)
-                page = view.relations(node.uri, limit=1_000 if everything else RELATIONS_SHOWN)
+            with knowledge.moment(as_of=as_of) as view:
+                node = view.get(reference, for_time=for_time)
+                limit = 1_000 if everything else RELATIONS_SHOWN
+                page = view.relations(node.uri, limit=limit, for_time=for_time)
         except NotFound:  # A node of another workspace is shown without relations.
+            if as_of is not None or for_time is not None:
+                raise
             node, page = knowledge.get(reference), Page(())
     if session.as_json:
         wire: dict[str, Any] = node.to_dict()

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from mycel.model.directions import Way
 from mycel.model.evidence import EVIDENCE
 from mycel.model.limits import INTEGER_MAX
-from mycel.model.state import ORDINARY
+from mycel.model.state import ORDINARY, Visibility
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.file.layout import (
     CONCEPT_TYPE_NUMBER,
@@ -371,11 +371,13 @@ def links_after(
     limit: int,
     *,
     without: Collection[int] = (),
+    time_us: int | None = None,
 ) -> list[tuple[int, int, int]]:
     """Links that leave (or reach) an element: each with its predicate and other end, in this order.
 
     The result begins after the predicate and other end that a caller saw last; (0, 0) comes before
-    all. Links of the predicates in `without` are left out.
+    all. Links of the predicates in `without` are left out; with `time_us`, also those that do not
+    hold at that time.
     """
     near, far = ("subject", "object") if direction == "out" else ("object", "subject")
     kind = "AND predicate NOT IN (SELECT value FROM json_each(?5))"
@@ -383,8 +385,10 @@ def links_after(
     if predicates is not None:
         kind += " AND predicate IN (SELECT value FROM json_each(?6))"
         bindings = (*bindings, json_array(predicates))
+    tables = reader.tables_of(Visibility(include_archived=True, valid_at_us=time_us))
+    kind += "".join(f" AND {test}" for test in tables.link_tests("p"))
     rows = reader.fetch_all(
-        f"SELECT id, predicate, {far} FROM {reader.tables.links('p')}"
+        f"SELECT id, predicate, {far} FROM {tables.links('p')}"
         f" WHERE {near} = ?1 AND (predicate, {far}) > (?2, ?3) {kind}"
         f" ORDER BY predicate, {far} LIMIT ?4",
         bindings,
