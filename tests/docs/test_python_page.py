@@ -2,8 +2,10 @@
 
 import inspect
 import io
+import operator
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +18,7 @@ from mycel.history.merge_api import Merges
 from mycel.model import limits
 from mycel.store.query import statements as finding
 from tests.cases import cases
-from tests.docs.blocks import ROOT, rows_of
+from tests.docs.blocks import DOCUMENTS, ROOT, rows_of
 
 PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 CLASSES = (mycel.Graph, mycel.GraphView, History, Merges, mycel.Transaction, Result)
@@ -234,3 +236,88 @@ def test_every_limit_that_a_caller_can_meet_is_stated() -> None:
     values = {v for n, v in vars(limits).items() if n.isupper() and n not in inner}
     assert values == {stated for stated, _ in LIMITS.values()}
     assert str(limits.INTEGER_MIN) in PAGE
+
+
+CALL = re.compile(r"`(?:(db|mycel)\.)?([\w.]+)\(([^`]*)\)`")
+SHOWN_VALUE = re.compile(r"^\w+=(?:\([^)]*\)|[^,]*)")
+LEFT_OUT = {"...", "…"}
+
+
+def callables(owner: str, name: str) -> list[Callable[..., Any]]:
+    """The public functions that a name in a document may stand for."""
+    owners = (
+        [mycel.open()]
+        if owner == "db"
+        else [mycel]
+        if owner == "mycel"
+        else [*CLASSES, mycel.Knowledge, mycel.SeveralWorkspaces, mycel]
+    )
+    return [
+        function
+        for one in owners
+        for function in [operator.attrgetter(name)(one) if has(one, name) else None]
+        if callable(function)
+    ]
+
+
+def has(owner: object, name: str) -> bool:
+    for part in name.split("."):
+        if not hasattr(owner, part):
+            return False
+        owner = getattr(owner, part)
+    return True
+
+
+def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    parameters = inspect.signature(function).parameters
+    return {name: shown for name, shown in parameters.items() if name != "self"}
+
+
+def misfit(arguments: str, function: Callable[..., Any]) -> str:
+    """Why a call in a document is none of this function; empty if it fits.
+
+    A call that shows a default value is a signature: it has all parameters, or ends with "…".
+    """
+    real = parameters_of(function)
+    pieces = [
+        piece.strip() for piece in re.split(r",(?![^\[({]*[\])}])", arguments) if piece.strip()
+    ]
+    pairs = [piece.partition("=") for piece in pieces if piece not in LEFT_OUT]
+    defaults = {name: repr(shown.default).replace("'", '"') for name, shown in real.items()}
+    if any(value and value == defaults.get(name) for name, _, value in pairs):
+        bare = [shown.replace(annotation=shown.empty) for shown in real.values()]
+        signature = str(inspect.Signature(bare))[1:-1].replace("'", '"').replace(" /,", "")
+        given = [re.sub(r"=(\.\.\.|…)$", "=", piece) for piece in pieces]
+        rest = signature
+        for piece in given:
+            if piece in LEFT_OUT:
+                return ""
+            if not rest.startswith(piece):
+                return f"it is ({signature})"
+            rest = rest[len(piece) :] if not piece.endswith("=") else SHOWN_VALUE.sub("", rest, 1)
+            if rest and not rest.startswith(", "):
+                return f"it is ({signature})"
+            rest = rest[2:]
+        return f"it is ({signature})" if rest else ""
+    has_more = any(shown.kind is shown.VAR_KEYWORD for shown in real.values())
+    for name, equals, _ in pairs:
+        if equals and name.isidentifier() and name not in real and not has_more:
+            return f"there is no {name}"
+        if not equals and name in real and real[name].kind is inspect.Parameter.KEYWORD_ONLY:
+            return f"{name} is given by keyword only"
+    return ""
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_calls_and_signatures_in_the_text_are_those_of_the_functions(path: Path) -> None:
+    checked, wrong = 0, []
+    for owner, name, arguments in CALL.findall(path.read_text(encoding="utf-8")):
+        functions = callables(owner, name)
+        if owner and not functions:
+            wrong.append(f"{owner}.{name}: there is no such function")
+        reasons = [misfit(arguments, function) for function in functions]
+        checked += bool(functions)
+        if reasons and "" not in reasons:
+            wrong.append(f"{name}({arguments}): {reasons[0]}")
+    assert wrong == []
+    assert checked >= (80 if path.name == "python.md" else 0)
