@@ -689,11 +689,16 @@ def test_a_workspace_of_an_older_layout_gets_the_table_of_former_periods(
     with mycel.open(url) as db:
         define_drugs(db)
         db.write(lambda tx: tx.put_concept("Drug", "Aspirin"))
-    with psycopg_connection(url) as connection:
-        connection.execute("DROP TABLE former_period")
-        connection.execute("UPDATE mycel_format SET layout = 2")
-    with pytest.raises(NotADatabase, match="development version"):
+        db.branches.create("draft")
+    for place in (url, f"{url}&branch=draft" if "?" in url else f"{url}?branch=draft"):
+        with psycopg_connection(place) as connection:
+            connection.execute("DROP TABLE former_period")
+            connection.execute("UPDATE mycel_format SET layout = 2")
+    with pytest.raises(NotADatabase, match="development version") as refused:
         mycel.open(url, readonly=True)
+    assert "Open it once for writing" in refused.value.hint
+    with mycel.open(url, create=False) as db, db.open_branch("draft") as draft:
+        assert draft.verify(replay=True).ok
     periods = [{"valid_from": "2019-01-01", "valid_until": "2021-01-01"}]
     dates = {"valid_from": "2024-01-01", "former_periods": periods}
     with mycel.open(url) as db:

@@ -83,8 +83,8 @@ class PostgresLocation:
                 _check_server(connection, self.address.schema)
                 if not connection.has_objects("mycel_format"):
                     self._make(connection, begin, create=create)
-                elif create and not self.readonly:
-                    self._upgrade(connection)
+                elif not self.readonly:
+                    self._upgrade(connection, create=create)
                 self.check_format(connection)
             except BaseException:
                 connection.close()
@@ -139,11 +139,15 @@ class PostgresLocation:
                 connection.execute("ROLLBACK")
             raise
 
-    def _upgrade(self, connection: PostgresConnection) -> None:
-        """Replace the functions of an older version of Mycel, and make what the database lacks."""
+    def _upgrade(self, connection: PostgresConnection, *, create: bool) -> None:
+        """Replace the functions of an older version of Mycel, and make what the database lacks.
+
+        Without `create`, it is done only if tables are missing: each branch has its own.
+        """
         has_views = connection.has_objects("nodes", "relations")
         is_older = connection.execute("SELECT layout = 2 FROM mycel_format").get
-        if _library_version(connection) >= library.VERSION and has_views and not is_older:
+        is_complete = _library_version(connection) >= library.VERSION and has_views
+        if not is_older and (is_complete or not create):
             return
         try:
             connection.begin_creating()
@@ -185,7 +189,9 @@ class PostgresLocation:
             raise NotADatabase(
                 f"The workspace {self.address.workspace!r} is of a development version, whose"
                 " tables this one cannot read.",
-                hint="Export it with that version, and load it into a new workspace.",
+                hint="Open it once for writing, for instance with `mycel init`."
+                if row[1] == layout.LAYOUT - 1
+                else "Export it with that version, and load it into a new workspace.",
             )
         if row is None or row[0] > FORMAT or row[1] > layout.LAYOUT:
             raise FormatTooNew(
