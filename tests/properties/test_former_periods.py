@@ -113,6 +113,8 @@ class Model:
             self.links[name] = old._replace(now=new)
             if is_some(new) and not any(meet(new, span) for span in old.spans):
                 self._claim(name, new)
+            elif meet(old.now, new):
+                self._correct(name, old.now)
             return
         first, last = sorted((old.now, new))
         former = [span for span in joined([*old.former, first]) if not within(span, last)]
@@ -123,6 +125,46 @@ class Model:
         for span in [*former, last]:
             if any(meet(span, each) for each in added):
                 self._claim(name, span)
+
+    def _correct(self, name: str, old: Span) -> None:
+        """Correct the period of a link, which was another one, and what others share with it."""
+        link = self.links[name]
+        if not self.is_functional or link.archived:
+            return
+        others = {
+            other: there.spans
+            for other, there in self.links.items()
+            if other != name and not there.archived
+        }
+        new = link.now
+        further = None
+        begins = [each[0] for spans in others.values() for each in spans]
+        over = [begin for begin in begins if new[0] < begin < old[0]]
+        if over and new[0] > -math.inf:
+            further = (new[0], min(over))
+            new = (old[0], new[1])
+            self.links[name] = link._replace(now=new, former=joined([*link.former, further]))
+        for other, spans in others.items():
+            held = [each for third in others if third != other for each in others[third]]
+            moved = [self._shared(span, old, new, held) for span in spans]
+            there = self.links[other]
+            if is_some(there.now):
+                self.links[other] = there._replace(now=moved[-1], former=tuple(moved[:-1]))
+            else:
+                self.links[other] = there._replace(former=tuple(moved))
+        if further is not None:
+            for span in self.links[name].spans:
+                if meet(span, further):
+                    self._claim(name, span)
+
+    def _shared(self, span: Span, old: Span, new: Span, held: list[Span]) -> Span:
+        begin, end = span
+        if end == old[0] and new[0] > -math.inf:
+            end = new[0]
+        if begin == old[1] and new[1] < math.inf:
+            begin = new[1]
+        is_free = all(meet(span, each) or not meet((begin, end), each) for each in held)
+        return (begin, end) if begin < end and is_free else span
 
     def _claim(self, name: str, span: Span) -> None:
         """Take a period from the other links."""
@@ -442,6 +484,45 @@ def test_a_merge_unites_what_two_branches_say_about_periods(
         for time in MOMENTS:
             found = pair.holding("lives_in", time, None)
             assert found <= pair_values.holding(time) | side_values.holding(time)
+        assert not db.verify(replay=True).problems
+
+
+since = st.sampled_from(YEARS)
+batches = st.lists(st.tuples(names, since, since | st.none()), min_size=1, max_size=10).map(
+    lambda story: [
+        (name, *(sorted((begin, end)) if end is not None else (begin, None)))
+        for name, begin, end in story
+        if begin != end
+    ]
+)
+
+
+@given(batches, st.integers(0, 4), st.sampled_from(("primitives", "upsert")))
+@settings(max_examples=settings.default.max_examples * 2)
+def test_a_batch_writes_what_single_writes_in_its_order_do(
+    story: list[tuple[str, float, float | None]], known: int, door: str
+) -> None:
+    with PREPARED.opened() as db:
+        pair = Pair(db, models())
+        for name, begin, end in story[:known]:
+            pair.write("lives_in", name, begin, end)
+        for name, begin, end in story[known:]:
+            pair.models["lives_in"].write(name, begin, end)
+        given = [(name, dates(begin, end)) for name, begin, end in story[known:]]
+        if door == "upsert" and given:
+            blocks = " ".join(
+                f'PROPOSITION {{ ({{type: "Person", name: "ada"}}, "lives_in", {{type: "Place",'
+                f' name: "{name}"}}) }} WITH METADATA :given{at}'
+                for at, (name, _) in enumerate(given)
+            )
+            parameters = {f"given{at}": metadata for at, (_, metadata) in enumerate(given)}
+            db.execute(f"UPSERT {{ {blocks} }}", parameters)
+        elif given:
+            with db.transaction() as tx:
+                for name, metadata in given:
+                    tx.put_proposition(SUBJECT, "lives_in", ("Place", name), None, metadata)
+        pair.note()
+        pair.check(past=False)
         assert not db.verify(replay=True).problems
 
 

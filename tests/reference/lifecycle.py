@@ -102,27 +102,38 @@ def supersede(draft: Draft, node: ast.Supersede, parameters: Parameters) -> Json
     link = draft.put_link(new.number, "supersedes", old.number, {}, metadata)
     begins = new.metadata.get("valid_from")
     until = given or (begins if times.is_time(begins) else times.to_text(draft.time_us))
-    changes: JsonObject = {"status": "superseded"}
-    ends = old.metadata.get("valid_until")
     last = times.from_text(until)
-    if given or not times.is_time(ends) or times.from_text(ends) > last:
-        changes["valid_until"] = str(until)
-    kept = dict(old.metadata)
-    earlier = periods.former(old.metadata)
+    present, earlier = periods.span(old.metadata), periods.former(old.metadata)
     cut = [
         one if one.end <= last else periods.Span(one.begin, last, (one.texts[0], until))
-        for one in earlier
+        for one in (*earlier, present)
+        if one.begin < last
     ]
-    if cut != earlier:
-        kept.pop("former_periods")
-        changes |= periods.said(periods.span({}), periods.together(cut))
+    if given and present.begin < last:
+        cut[-1] = periods.Span(present.begin, last, (present.texts[0], until))
+    if not cut and given:
+        raise ConstraintViolation("It begins later.")
+    if not cut:  # It holds at no time.
+        first = (*earlier, present)[0]
+        cut = [periods.Span(first.begin, first.begin, (first.texts[0], first.texts[0]))]
+    kept = {
+        key: value
+        for key, value in old.metadata.items()
+        if key not in ("valid_from", "valid_until") or not times.is_time(value)
+    }
+    changes: JsonObject = {"status": "superseded"}
+    before = periods.together(cut[:-1])
+    if before != earlier:
+        kept.pop("former_periods", None)
+        changes |= periods.said(periods.span({}), before)
+    changes |= periods.said(cut[-1], [])
     draft.replace(old.number, attributes=old.attributes, metadata=kept | changes)
     graph = draft.graph
     return {
         "superseded": graph.id_of(old.number),
         "by": graph.id_of(new.number),
         "link": graph.id_of(link),
-        "valid_until": changes.get("valid_until", ends),
+        "valid_until": changes["valid_until"],
     }
 
 

@@ -211,6 +211,12 @@ class Batch:
 
     def _write_links(self, puts: list[LinkPut], created: set[str]) -> None:
         """Write links, existing ones one by one."""
+        # A guard may need their order.
+        guards = self._tx.guards
+        for put in puts:
+            if guards.goes_alone(self._tx, put.predicate, link=True):
+                put.put(self._tx)
+        puts = [put for put in puts if put.id is None]
         ends = [put.ends() for put in puts]
         existing = self._links_there(puts, ends, created)
         fresh, rows = [], []

@@ -7,6 +7,9 @@ Answers show the old element after the new one, with the name of its successor.
 
 Links `supersedes` and `superseded_by` never make a circle, because no element of a circle would be
 current. A guard refuses it at every door.
+
+Validity never ends before it begins. A given time before the beginning is refused; if the new
+element begins before the old one, the old one holds at no time, and a warning says so.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import check_text
 from mycel.model.periods import (
     VALID_FROM,
-    VALID_UNTIL,
+    Period,
     former_periods,
     present_period,
     unite,
@@ -90,7 +93,7 @@ def supersede_element(
     Raises:
         InvalidSyntax: `valid_until` is no time.
         SelfEdgeError: both are the same element.
-        ConstraintViolation: the old element supersedes the new one.
+        ConstraintViolation: the old element supersedes the new one, or begins after `valid_until`.
     """
     check_text(reason, "reason", REASON_BYTES_MAX)
     if valid_until:
@@ -100,17 +103,41 @@ def supersede_element(
     _refuse_circle(tx.reader, {(new.number, old.number)})
     metadata: JsonObject = {"reason": reason} if reason else {}
     link = tx.put_proposition(new.id, SUPERSEDES, old.id, metadata=metadata)
-    begins, ends = new.metadata.get(VALID_FROM), old.metadata.get(VALID_UNTIL)
+    periods = _ended_periods(tx, old, new, valid_until)
+    status = {"status": SUPERSEDED}
+    write_periods(tx, tx.get(old.id), periods[-1], unite(periods[:-1]), metadata=status)
+    return Supersession(link, str(periods[-1].valid_until))
+
+
+def _ended_periods(tx: Transaction, old: Element, new: Element, valid_until: str) -> list[Period]:
+    """The periods of an element that has ended, in their order; at least one."""
+    begins = new.metadata.get(VALID_FROM)
     until = valid_until or str(begins if times.is_time(begins) else times.to_text(tx.time_us))
-    former = [
-        period if period.until_us <= times.from_text(until) else period._replace(valid_until=until)
-        for period in former_periods(old.metadata)
+    until_us = times.from_text(until)
+    present = present_period(old.metadata)
+    periods = [*former_periods(old.metadata), present]
+    ended = [
+        period if period.until_us <= until_us else period._replace(valid_until=until)
+        for period in periods
+        if period.since_us < until_us
     ]
-    if not valid_until and times.is_past(ends, times.from_text(until)):
-        until = str(ends)
-    present = present_period(old.metadata)._replace(valid_until=until)
-    write_periods(tx, tx.get(old.id), present, unite(former), metadata={"status": SUPERSEDED})
-    return Supersession(link, until)
+    if valid_until and ended and present.since_us < until_us:
+        ended[-1] = present._replace(valid_until=until)  # A given time also moves an earlier end.
+    if ended:
+        return ended
+    first = periods[0]
+    if valid_until:
+        raise ConstraintViolation(
+            f"{old.id} holds {first.words}, so it cannot hold until {until}.",
+            hint="Give a time after its beginning. If it never held, correct its valid_from first,"
+            " or archive it.",
+        )
+    tx.warnings.append(
+        f"{old.id} held {first.words}, but {new.id} begins before that, so the old one"
+        " holds at no time now, and FOR TIME does not find it. If it held until another time, give"
+        " that time."
+    )
+    return [Period(first.valid_from, first.valid_from)]
 
 
 class SupersessionGuard:

@@ -92,6 +92,7 @@ def attempt(
     gets the `reason`. With `has_moved`, elements may have new versions since the goals were
     computed.
     """
+    tx.restores = True
     steps = _Steps(tx, goals, twins, reason)
     steps.has_moved = has_moved
     steps.run()

@@ -8,7 +8,8 @@ writing, `engine.missing_concepts` does the same. A placeholder is removed with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -97,20 +98,27 @@ def put_relations(
         for place, draft in reversed(tuple(zip(places, drafts, strict=True)))
         if place not in before
     }
-    try:
-        tx.put_propositions(new_rows[place] for place in dict.fromkeys(places) if place in new_rows)
-    except ConstraintViolation as error:
-        if "subject_types" in error.data:
-            error.hint = f"related_to and {REFERENCES} join any two nodes. {error.hint}"
-        raise
+    # Where a guard may need their order, new ones are written between the others.
+    in_order = {
+        draft.relation for draft in drafts if tx.guards.goes_alone(tx, draft.relation, link=True)
+    }
+    with _advised():
+        tx.put_propositions(
+            new_rows[place]
+            for place in dict.fromkeys(places)
+            if place in new_rows and new_rows[place].predicate not in in_order
+        )
     numbers = before | lookup.links_between(reader, new_rows)
     outcomes = []
     for place, draft, (source, target) in zip(places, drafts, ends, strict=True):
-        is_new = new_rows.pop(place, None) is not None
-        changed = is_new
-        if not is_new:
+        row = new_rows.pop(place, None)
+        is_new = changed = row is not None
+        if row is None:
             changed, added = _merge(tx, numbers[place], draft)
             lines += [added] if added else []
+        elif place not in numbers:
+            with _advised():
+                numbers[place] = reader.number(tx.put_proposition(*row[:5], weight=row.weight))
         outcomes.append(
             Linked(
                 ids.link_id(numbers[place], draft.relation),
@@ -122,6 +130,17 @@ def put_relations(
             )
         )
     return outcomes, lines
+
+
+@contextmanager
+def _advised() -> Iterator[None]:
+    """Add to the error for a source of a wrong type which relations join any two nodes."""
+    try:
+        yield
+    except ConstraintViolation as error:
+        if "subject_types" in error.data:
+            error.hint = f"related_to and {REFERENCES} join any two nodes. {error.hint}"
+        raise
 
 
 def _generalized(
@@ -211,10 +230,12 @@ def _row(reader: Reader, place: tuple[int, int, int], draft: NewRelation) -> Pro
 def _merge(tx: Transaction, number: int, draft: NewRelation) -> tuple[bool, str]:
     """Merge values into an existing relation. Returns True if it changed, and a remark."""
     id_ = tx.reader.outer_id(number)
-    warn_ended(tx, id_, draft.metadata)
     link = tx.get(id_)
     if not isinstance(link, Proposition):
         raise InternalError(f"{id_} is no link.")
+    if tx.guards.settle(tx, link.predicate, link.ends[0]):
+        link = tx.reader.link(number) or link
+    warn_ended(tx, id_, draft.metadata)
     return update_from_source(
         tx, link, attributes=draft.properties, metadata=draft.metadata, weight=draft.weight
     )

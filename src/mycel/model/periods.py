@@ -129,7 +129,7 @@ def holds_at(metadata: Mapping[str, Any], time_us: int) -> bool:
 def former_words(metadata: Mapping[str, Any]) -> str:
     """The former periods in words; empty if there are none.
 
-    >>> former_words({"former_periods": [{"valid_until": "2021-03-01"}, {"valid_from": "2030"}]})
+    >>> former_words({"former_periods": [{"valid_until": "2021-03-01"}, {"valid_from": "soon"}]})
     'also held until 2021-03-01'
     """
     if metadata.get(FORMER_PERIODS) is None:
@@ -157,6 +157,28 @@ def unite(periods: Iterable[Period]) -> list[Period]:
         else:
             united.append(period)
     return united
+
+
+def without(periods: Iterable[Period], others: Collection[Period]) -> list[Period]:
+    """The parts of periods that are in none of the others.
+
+    >>> [part.words for part in without([Period("2020")], [Period("2021", "2022")])]
+    ['from 2020 until 2021', 'from 2022']
+    """
+    parts = list(periods)
+    for other in others:
+        parts = [piece for part in parts for piece in _pieces(part, other)]
+    return parts
+
+
+def _pieces(part: Period, other: Period) -> Iterator[Period]:
+    if not part.overlaps(other):
+        yield part
+        return
+    if part.since_us < other.since_us:
+        yield Period(part.valid_from, other.valid_from)
+    if other.until_us < part.until_us:
+        yield Period(other.valid_until, part.valid_until)
 
 
 def with_periods(metadata: JsonObject, present: Period, former: Iterable[Period]) -> JsonObject:

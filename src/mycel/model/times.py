@@ -19,6 +19,7 @@ _LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 # Python accepts any character in place of the T, so it misreads fourteen digits in a row.
 _SHAPE = re.compile(r"[0-9W-]{8,10}([T ][0-9:.,]{2,32}(Z|[+-][0-9:.]{2,16})?)?", re.ASCII)
+_MONTH_OR_YEAR = re.compile(r"[0-9]{4}(-[0-9]{2})?", re.ASCII)
 _CHARACTERS_MAX: Final = 60
 """The length of the longest text of that shape."""
 
@@ -90,17 +91,37 @@ def is_past(value: object, now_us: int) -> bool:
 
 
 def from_text(text: object) -> int:
-    """Microseconds of an ISO 8601 text.
+    """Microseconds of an ISO 8601 text; a month or a year is the time at which it begins.
+
+    >>> from_text("1970-02") == from_text("1970-02-01T00:00:00Z")
+    True
 
     Raises:
         InvalidSyntax: the text is no ISO 8601 date or time, or not within the years 1 to 9999 in
             UTC.
     """
     if isinstance(text, str) and len(text) <= _CHARACTERS_MAX:
-        microseconds = _microseconds(text)
+        is_reduced = _MONTH_OR_YEAR.fullmatch(text) is not None
+        microseconds = _microseconds(f"{text}-01-01"[:10] if is_reduced else text)
         if microseconds is not None:
             return microseconds
-    raise InvalidSyntax(
+    raise _no_time(text)
+
+
+def from_full_text(text: object) -> int:
+    """Microseconds of an ISO 8601 text with a day, where a year may be another number.
+
+    Raises:
+        InvalidSyntax: the text is no ISO 8601 date or time with a day, or not within the years 1 to
+            9999 in UTC.
+    """
+    if isinstance(text, str) and _MONTH_OR_YEAR.fullmatch(text):
+        raise _no_time(text)
+    return from_text(text)
+
+
+def _no_time(text: object) -> InvalidSyntax:
+    return InvalidSyntax(
         f"{quote_value(text)} is not a time.", hint="Write it as 2026-01-31T12:00:00Z."
     )
 

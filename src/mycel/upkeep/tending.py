@@ -4,7 +4,9 @@ The elements of a task have letters. A decision is one transaction of the actor 
 reason. All guards check it, and `revert` undoes it.
 
     merge      the elements become one, the one in `keep`; lost values are named
-    supersede  the element in `keep` takes the place of the others
+    supersede  the element in `keep` takes the place of the others; of two values of a functional
+               predicate, the other one only loses the time that both hold, and is archived if that
+               is all of its time
     keep both  all elements stay unchanged
     drop       the elements except the one in `keep` are archived; without `keep`, all
     summarise  the knowledge in the elements is written as concepts that are `derived_from` them;
@@ -24,15 +26,18 @@ import orjson
 
 from mycel.engine.archive import archive_element
 from mycel.engine.due import is_open_task, label, link_text
+from mycel.engine.functional_guard import FunctionalGuard
+from mycel.engine.periods import write_periods
 from mycel.engine.supersede import supersede_element
 from mycel.engine.united_values import merge_and_unite
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, NotFound
 from mycel.graph.costs import TOKEN_CHARACTERS
 from mycel.model import times
 from mycel.model.decisions import DECISIONS, Decision
-from mycel.model.elements import Concept, Element
+from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import SLEEP_TASK, SYSTEM_ACTOR, check_text, count, quote_value, shorten
+from mycel.model.periods import all_periods, dated, without
 from mycel.model.retention import is_kept
 from mycel.model.values import JsonObject
 from mycel.search.validity import OF_UPKEEP, value_caveats
@@ -395,12 +400,40 @@ def _check_not_linked(tx: Transaction, element: Concept, target: Concept) -> Non
 def _supersede(
     tx: Transaction, elements: Sequence[Element], keeper: Element | None, why: str
 ) -> str:
-    old = []
-    for element in _several(elements, keeper, "supersede"):
-        if keeper is not None:
-            supersession = supersede_element(tx, tx.get(element.id), tx.get(keeper.id), why)
-            old.append(f"{element.id}, which holds until {supersession.valid_until}")
+    old = [
+        _take_place(tx, tx.get(element.id), tx.get(keeper.id), why)
+        for element in _several(elements, keeper, "supersede")
+        if keeper is not None
+    ]
     return f"{'' if keeper is None else keeper.id} supersedes {'; '.join(old)}"
+
+
+def _take_place(tx: Transaction, old: Element, keeper: Element, why: str) -> str:
+    """Let an element take the place of another; of a rival, it takes only the time of both."""
+    own, lasting = (
+        all_periods(dated(element.attributes, element.metadata)) for element in (old, keeper)
+    )
+    rest = without(own, lasting)
+    if not _are_rivals(tx, old, keeper) or rest == own:
+        return f"{old.id}, which holds until {supersede_element(tx, old, keeper, why).valid_until}"
+    if not rest:
+        _check_not_kept(old)
+        archive_element(tx, old, why)
+        return f"{old.id}, which held only at that time and is archived"
+    if rest[-1].until_us <= tx.time_us:
+        supersede_element(tx, old, keeper, why)
+    write_periods(tx, tx.get(old.id), rest[-1], rest[:-1])
+    return f"{old.id}, which holds {', and '.join(period.words for period in rest)}"
+
+
+def _are_rivals(tx: Transaction, one: Element, other: Element) -> bool:
+    """True for two values of a functional predicate of one subject."""
+    return (
+        isinstance(one, Proposition)
+        and isinstance(other, Proposition)
+        and (one.subject, one.predicate) == (other.subject, other.predicate)
+        and FunctionalGuard().concerns(tx, one.predicate, link=True)
+    )
 
 
 def _summarise(

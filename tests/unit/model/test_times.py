@@ -54,6 +54,11 @@ def test_other_spellings_of_one_moment_mean_the_same(text: str) -> None:
     assert from_text(text) == 1_700_000_000_000_000
 
 
+def test_a_month_or_a_year_alone_is_the_time_at_which_it_begins() -> None:
+    assert from_text("1970-02") == 31 * 86_400_000_000
+    assert from_text("1971") == 365 * 86_400_000_000
+
+
 def test_a_date_alone_is_its_first_moment_in_utc() -> None:
     assert from_text("1970-01-02") == 86_400_000_000
 
@@ -63,7 +68,9 @@ def test_a_date_alone_is_its_first_moment_in_utc() -> None:
     [
         "",
         "now",
-        "2023",
+        "2023-13",
+        "20237",
+        "202307",
         "2023-13-01",
         "2023-02-30",
         "2023-11-14T25:00:00Z",

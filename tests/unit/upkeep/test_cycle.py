@@ -608,10 +608,10 @@ def test_a_stand_in_of_the_past_does_not_end_the_present_value(
     # Values that follow each other are no stand-ins, in whatever order they are written.
     assert not write("c", "2026-01-01")
     assert orgs("2026-06-01") == {"c"}
-    # A time that overlaps the one before is a correction, and what it takes away is named.
+    # A time that overlaps the one before is a correction, also of the end of the value before.
     (later,) = write("b", "2025-03-15", "2025-04-01")
-    assert "held from 2025-03-01 until 2025-04-01 before" in later
-    assert orgs("2025-03-10") == set()
+    assert "it holds until 2025-03-15 now, not until 2025-03-01" in later
+    assert orgs("2025-03-10") == {"a"}
     # Another one is held in beside it.
     (moved,) = write("c", "2020-01-01", "2021-01-01")
     assert "holds from 2026-01-01; it also held from 2020-01-01 until 2021-01-01" in moved

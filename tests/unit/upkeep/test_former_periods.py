@@ -141,7 +141,7 @@ def test_former_periods_that_somebody_adds_take_their_time_from_others(db: mycel
 def test_corrections_that_overlap_a_former_period_are_asked_about_once(db: mycel.Graph) -> None:
     tell(db)
     assert step(db.sleep(), "contradictions").asked == 0
-    write(db, "bergen", "2018-01-01")
+    write(db, "bergen", "2019-01-01")
     assert cities(db, 2020) == [["bergen", "oslo"]]
     assert step(db.sleep(), "contradictions").asked == 1
     ((_, reason),) = tasks(db)
@@ -177,6 +177,36 @@ def test_what_is_superseded_holds_no_longer_in_any_period(db: mycel.Graph) -> No
         if db.execute(query, {"time": f"{year}-06-01"}).rows
     ]
     assert years == [2000, 2010, 2030]
+
+
+def test_supersession_never_ends_before_the_beginning(db: mycel.Graph) -> None:
+    with db.transaction() as tx:
+        for name, begins in (("old", "2024-01-01"), ("new", "2023-01-01")):
+            tx.put_concept("City", name, metadata={"valid_from": begins})
+    where = 'WHERE { ?a {type: "City", name: "old"} ?b {type: "City", name: "new"} }'
+    with pytest.raises(mycel.errors.ConstraintViolation, match="cannot hold until 2023-06-01"):
+        db.execute(f'SUPERSEDE ?a WITH ?b UNTIL "2023-06-01" {where}')
+    result = db.execute(f"SUPERSEDE ?a WITH ?b {where}")
+    assert result.value["valid_until"] == "2024-01-01"
+    assert "holds at no time now" in result.warnings[0]
+    db.history.revert(next(db.history.log(limit=1)).seq)
+    result = db.execute(f'SUPERSEDE ?a WITH ?b UNTIL "2025" {where}')
+    assert (result.value["valid_until"], result.warnings) == ("2025", ())
+
+
+def test_supersession_before_the_present_period_leaves_former_ones(db: mycel.Graph) -> None:
+    metadata = {"valid_from": "2024-01-01", "former_periods": [OSLO]}
+    with db.transaction() as tx:
+        tx.put_concept("City", "old", metadata=metadata)
+        tx.put_concept("City", "new", metadata={"valid_from": "2020-01-01"})
+    db.execute('SUPERSEDE ?a WITH ?b WHERE { ?a {name: "old"} ?b {name: "new"} }')
+    old = db.get_concept("City", "old")
+    dates = {key: old.metadata.get(key) for key in ("valid_from", "valid_until", "former_periods")}
+    assert dates == {
+        "valid_from": "2019-01-01",
+        "valid_until": "2020-01-01",
+        "former_periods": None,
+    }
 
 
 def test_caveats_go_by_all_periods(db: mycel.Graph) -> None:
@@ -304,3 +334,122 @@ def test_a_new_value_goes_by_dates_in_the_attributes_of_others(db: mycel.Graph) 
     assert cities(db, 2020, 2022, 2025, 2031) == [["oslo"], [], ["bergen"], ["paris"]]
     assert metadata(db, "oslo") == metadata(db, "paris") == {}
     assert metadata(db, "bergen") == {"valid_from": "2024-01-01", "valid_until": "2030-01-01"}
+
+
+def holder(db: mycel.Graph, *days: str) -> list[str]:
+    """The cities in which ada lives on some days, each day in one word."""
+    query = f'FIND(?c.name) FOR TIME :day WHERE {{ ({ADA}, "lives_in", ?c) }}'
+    return [
+        " ".join(sorted(name for (name,) in db.execute(query, {"day": day}).rows)) for day in days
+    ]
+
+
+def test_a_corrected_time_that_two_values_share_moves_for_both(db: mycel.Graph) -> None:
+    write(db, "oslo", "2023-06-01")
+    write(db, "bergen", "2024-01-01")
+    for begins in ("2023-11-01", "2024-03-01"):
+        (warning,) = write(db, "bergen", begins)
+        assert warning.startswith("Person 'ada' lives_in City 'oslo' (")
+        assert f"it holds until {begins} now" in warning
+        assert holder(db, "2023-10-31", "2023-12-15", "2024-02-01", "2024-03-01") == (
+            ["oslo", "bergen", "bergen", "bergen"]
+            if begins == "2023-11-01"
+            else ["oslo", "oslo", "oslo", "bergen"]
+        )
+    (warning,) = write(db, "bergen", "2023-06-01")
+    assert "both hold" in warning
+    assert holder(db, "2023-07-01") == ["bergen oslo"], "oslo would hold at no time"
+
+
+def test_the_corrected_end_of_a_stand_in_moves_the_return(db: mycel.Graph) -> None:
+    write(db, "oslo", "2023-01-01")
+    write(db, "bergen", "2023-07-01", "2023-09-01")
+    for ends, held in (("2023-10-01", "bergen"), ("2023-08-15", "oslo")):
+        (warning,) = write(db, "bergen", ends=ends)
+        assert f"it holds from {ends} now" in warning
+        assert holder(db, "2023-06-30", "2023-08-14", "2023-09-15", "2023-10-01") == [
+            "oslo",
+            "bergen",
+            held,
+            "oslo",
+        ]
+
+
+def test_an_earlier_period_of_a_later_value_ends_where_another_begins(db: mycel.Graph) -> None:
+    for city, begins in (
+        ("oslo", "2022-03-22"),
+        ("paris", "2022-05-02"),
+        ("bergen", "2022-10-13"),
+    ):
+        write(db, city, begins)
+    (warning,) = write(db, "bergen", "2022-04-04")
+    assert "holds from 2022-10-13; it also held from 2022-04-04 until 2022-05-02" in warning
+    days = "2022-04-01", "2022-04-04", "2022-05-02", "2022-10-13"
+    assert holder(db, *days) == ["oslo", "bergen", "paris", "bergen"]
+    assert write(db, "bergen", "2022-04-04") == ()
+
+
+def test_a_stated_end_that_gives_way_is_named(db: mycel.Graph) -> None:
+    write(db, "oslo", "2023-06-01")
+    write(db, "bergen", "2024-01-01")
+    (warning,) = write(db, "paris", "2023-09-01", "2024-06-01")
+    assert "holds until 2024-01-01, not until 2024-06-01 as written, because" in warning
+    assert "City 'bergen'" in warning
+    assert holder(db, "2023-08-31", "2023-12-31", "2024-01-01") == ["oslo", "paris", "bergen"]
+
+
+def test_a_merge_of_branches_names_an_end_that_gives_way(db: mycel.Graph) -> None:
+    db.branches.create("side")
+    with db.open_branch("side") as side:
+        write(side, "paris", "2023-09-01", "2024-06-01")
+    write(db, "bergen", "2024-01-01")
+    (warning,) = db.merge("side").warnings
+    assert "holds until 2024-01-01, not until 2024-06-01 as written" in warning
+
+
+def test_months_and_years_are_times_and_other_texts_are_refused(db: mycel.Graph) -> None:
+    write(db, "oslo", "2021")
+    assert write(db, "bergen", "2023-07") == ()
+    query = f'FIND(?c.name) FOR TIME :day WHERE {{ ({ADA}, "lives_in", ?c) }}'
+    days = "2020-12-31", "2021", "2023-06-30", "2023-07", "2024"
+    found = [[name for (name,) in db.execute(query, {"day": day}).rows] for day in days]
+    assert found == [[], ["oslo"], ["oslo"], ["bergen"], ["bergen"]]
+    seq = next(db.history.log(limit=1)).seq
+    for dates in ({"valid_from": "last summer"}, {"valid_until": "2024-13"}):
+        with pytest.raises(mycel.errors.ConstraintViolation) as caught:
+            write(db, "paris", **dates)
+        assert "is not a time" in caught.value.message
+        assert "2023-07" in caught.value.hint
+    assert next(db.history.log(limit=1)).seq == seq
+
+
+@pytest.mark.parametrize("verb", ["DELETE PROPOSITIONS", "ARCHIVE"])
+def test_a_removal_names_the_value_that_ended_there(db: mycel.Graph, verb: str) -> None:
+    write(db, "oslo", "2023-01-01")
+    write(db, "bergen", "2024-01-01")
+    (warning,) = db.execute(f"{verb} ?l WHERE {{ {LINK % 'bergen'} }}").warnings
+    assert warning.startswith("Person 'ada' lives_in City 'oslo' (")
+    assert "ended at 2024-01-01" in warning
+    assert "valid_until: null" in warning
+    assert holder(db, "2025-01-01") == [""]
+    write(db, "oslo", valid_until=None)
+    assert holder(db, "2025-01-01") == ["oslo"]
+
+
+def test_removals_that_end_nothing_give_no_warning(db: mycel.Graph) -> None:
+    tell(db)
+    assert not db.execute(f"DELETE PROPOSITIONS ?l WHERE {{ {LINK % 'bergen'} }}").warnings
+    assert not db.execute(f"DELETE CONCEPT ?a DETACH WHERE {{ ?a {ADA} }}").warnings
+
+
+def test_other_links_that_keep_periods_are_listed(db: mycel.Graph) -> None:
+    with db.transaction() as tx:
+        for at in range(6):
+            tx.put_concept("Person", f"p{at}")
+            tx.put_proposition(("Person", f"p{at}"), "likes", ("City", "oslo"), metadata=OSLO)
+    result = db.execute(
+        'UPDATE ?l SET METADATA { valid_from: "2024-01-01", valid_until: "2025-01-01" }'
+        ' WHERE { ?l (?p, "likes", ?c) }'
+    )
+    assert len(result.warnings) == 4
+    assert "So do 3 other links: P:" in result.warnings[3]

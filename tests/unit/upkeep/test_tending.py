@@ -10,6 +10,7 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, NotFound
 from mycel.model.decisions import DECISIONS
+from mycel.model.periods import all_periods
 from mycel.upkeep import cycle, questions
 from tests.unit.upkeep.test_cycle import Clock, define, notes, step
 
@@ -128,6 +129,67 @@ def test_links_that_contradict_each_other_are_decided_by_their_letters(db: mycel
     db.tasks.decide(task.id, "supersede", keep="B", reason="moved")
     place = 'FIND(?o.name) FOR TIME "2999-01-01" WHERE { (?a, "works_at", ?o) }'
     assert db.execute(place).value == ["b"]
+    assert db.tasks.next() is None
+
+
+@pytest.mark.parametrize(
+    ("keep", "held", "words"),
+    [
+        ("a", {"a": "2023-09-01/2024-01-01", "c": "2024-01-01/"}, "c, which holds from 2024-01-01"),
+        ("c", {"a": "2023-09-01/2023-12-01", "c": "2023-12-01/"}, "until 2023-12-01"),
+        ("b", {"b": "2020-01-01/2021-01-01", "d": "archived"}, "only at that time and is archived"),
+        (
+            "d",
+            {"b": "2020-01-01/2020-02-01 2020-03-01/2021-01-01", "d": "2020-02-01/2020-03-01"},
+            "",
+        ),
+    ],
+)
+def test_to_supersede_a_rival_takes_only_the_time_of_both(
+    db: mycel.Graph, keep: str, held: dict[str, str], words: str
+) -> None:
+    spans = {
+        "a": ("2023-09-01", "2024-01-01"),
+        "c": ("2023-12-01", None),
+        "b": ("2020-01-01", "2021-01-01"),
+        "d": ("2020-02-01", "2020-03-01"),
+    }
+    pair = "ac" if keep in "ac" else "bd"
+    with db.transaction() as tx:
+        tx.put_concept("Note", "ada")
+        for name in pair:
+            tx.put_concept("Note", name)
+            tx.put_concept("Org", name)
+            begin, end = spans[name]
+            dates = {"valid_from": begin} | ({"valid_until": end} if end else {})
+            tx.put_proposition(("Note", name), "works_at", ("Org", name), metadata=dates)
+        for name in pair:  # A new subject moves no dates.
+            link = tx.get_edge(("Note", name), "works_at", ("Org", name))
+            assert link is not None
+            tx.relink(link.id, subject=("Note", "ada"))
+    db.sleep()
+    task = db.tasks.next()
+    assert task is not None
+    with db.transaction() as tx:
+        kept = tx.get_edge(("Note", "ada"), "works_at", ("Org", keep))
+    assert kept is not None
+    done = db.tasks.decide(task.id, "supersede", keep=kept.id)
+    found = {}
+    for name in pair:
+        with db.transaction() as tx:
+            link = tx.get_edge(("Note", "ada"), "works_at", ("Org", name))
+        assert link is not None
+        found[name] = (
+            "archived"
+            if "archived_at" in link.metadata
+            else " ".join(
+                f"{period.valid_from}/{period.valid_until or ''}"
+                for period in all_periods(link.metadata)
+            )
+        )
+    assert found == held
+    assert words.removeprefix("c, ") in done.result
+    db.sleep()
     assert db.tasks.next() is None
 
 
@@ -520,9 +582,10 @@ def test_dates_that_are_corrected_into_those_of_another_value_get_a_warning(
         tx.check()
         assert tx.warnings == []
     with db.transaction() as tx:
-        tx.update(links[0], metadata={"valid_until": "2020-06-01"})
+        tx.update(links[1], metadata={"valid_until": "2021-06-01"})
         tx.check()
         assert tx.warnings == []
+        # The other one would hold at no time if it began where this one ends now.
         tx.update(links[0], metadata={"valid_until": "2022-01-01"})
         tx.check()
         (warning,) = tx.warnings

@@ -175,6 +175,7 @@ def _say_beside_schema(tx: Transaction, definition: Element) -> None:
 
 def _settle_rows(tx: Transaction, draft: MergeDraft) -> None:
     """Write the rows that decisions changed, before the merged schema checks them."""
+    tx.restores = True
     for goal in draft.plan.goals:
         live = None if goal.now is None else tx.reader.element(goal.now.number)
         if live is None or live.number not in draft.plan.overridden:

@@ -235,7 +235,7 @@ def seq_before(reader: Reader, seq: int) -> int:
 
 def _microseconds(moment: str | datetime) -> int:
     if isinstance(moment, str):
-        return times.from_text(moment)
+        return times.from_full_text(moment)
     try:
         return times.from_datetime(moment)
     except OverflowError:

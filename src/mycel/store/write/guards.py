@@ -27,6 +27,11 @@ CONCERNS_ELEMENT: Final = "concerns_element"
 an element that is to change or to be removed, and returns True if the guard has to check that."""
 
 ChangeKind = Literal["create", "update", "retire"]
+SETTLE: Final = "settle"
+"""The method of a guard whose rule needs the state between two writes to the links of one subject
+and predicate. It takes the transaction, the predicate and the subject before each write, and
+returns True if it has written something."""
+
 Identity = tuple[str, str | tuple[str, str]]
 """The type and name of a concept, or the predicate and ends of a link."""
 
@@ -133,6 +138,14 @@ class Guards:
             return None
         attributes, metadata = map(parse_object, texts)
         return shape(tx, concerned, Change(kind, before, name, to, attributes, metadata, number))
+
+    def settle(self, tx: Writing, predicate: str, subject: int) -> bool:
+        """Let guards finish earlier writes to links of a subject and predicate before the next.
+
+        Returns True if one of them has written something.
+        """
+        guards = [g for g in self.concerned(tx, predicate, link=True) if hasattr(g, SETTLE)]
+        return bool(sum(getattr(guard, SETTLE)(tx, predicate, subject) for guard in guards))
 
     def check_removal(self, tx: Writing, element: Element) -> None:
         """Ask every guard that checks an element whether it may be removed."""

@@ -161,6 +161,9 @@ class Transaction:
         """Warnings for the caller, added by guards."""
         self.memo: Final[dict[object, Any]] = {}
         """Values that guards keep until the commit, each under a key of its own."""
+        self.restores = False
+        """True while it brings elements to states of the history, which agree with each other once
+        all of them are written."""
 
     def end(self) -> bool:
         """Refuse every further use. The writer calls this.
@@ -409,6 +412,7 @@ class Transaction:
             VersionConflict: the version differs from `expect_version` (0: must not exist).
         """
         triple = self._triple(subject, predicate, object_)
+        self.guards.settle(self, predicate, triple[0])
         row = self.ledger.find_link(triple[:3])
         if expect_version is not None:
             expect(expect_version, row.version if row else 0, f"the link {predicate!r}")
@@ -628,6 +632,13 @@ class Transaction:
         """
         drop_metadata = (drop_metadata,) if isinstance(drop_metadata, str) else tuple(drop_metadata)
         check_metadata_keys(drop_metadata)
+        written = {*(metadata or ()), *drop_metadata, *(attributes or ())}
+        if (
+            isinstance(element, Proposition)
+            and not written.isdisjoint(PERIOD_KEYS)
+            and self.guards.settle(self, element.predicate, element.ends[0])
+        ):
+            element = self.get(element.id)
         attributes_text = merged(element.attributes_json, attributes, drop_attributes, "attributes")
         metadata_text = merged(element.metadata_json, metadata, drop_metadata, "metadata")
         if isinstance(element, Proposition):
