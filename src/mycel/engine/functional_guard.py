@@ -24,8 +24,9 @@ it to `former_periods`. Other changes of `valid_from` and `valid_until` are corr
 6. A beginning that moves back over the beginning of another value is no correction. The link holds
    from its old beginning, and in a further period from the given time until that other value.
 
-Nothing else moves other values, neither a written `former_periods` nor a merge of two subjects; if
-values then overlap, a warning names both, and a cycle asks about them.
+Nothing else moves other values: no written `former_periods`, no merge of two subjects, and no
+archived link that is restored. If values then overlap, a warning names both, and a cycle asks about
+them.
 
 Each write sees the effects of those before it, also in one transaction: the periods of a subject
 and predicate are settled before the next write to one of its links. States of the history (merges
@@ -241,6 +242,8 @@ def _has_moved(change: Change) -> bool:
     if not isinstance(before, Proposition):
         return False
     if (before.subject, before.object) != change.name_or_ends:
+        return True
+    if before.metadata.get(ARCHIVED_AT) is not None and after.get(ARCHIVED_AT) is None:
         return True
     return all_periods(_dates(before)) != all_periods(after)
 

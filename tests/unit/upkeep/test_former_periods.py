@@ -453,3 +453,11 @@ def test_other_links_that_keep_periods_are_listed(db: mycel.Graph) -> None:
     )
     assert len(result.warnings) == 4
     assert "So do 3 other links: P:" in result.warnings[3]
+
+
+def test_a_restored_value_that_overlaps_another_one_is_named(db: mycel.Graph) -> None:
+    write(db, "oslo", "2019-01-01")
+    db.execute(f"ARCHIVE ?l WHERE {{ {LINK % 'oslo'} }}")
+    write(db, "bergen", "2020-01-01")
+    (warning,) = db.execute(f"RESTORE ?l WHERE {{ {LINK % 'oslo'} }}").warnings
+    assert "both hold from 2019-01-01, but lives_in has one value at a time" in warning
