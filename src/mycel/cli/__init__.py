@@ -6,8 +6,9 @@
 - `session`    the interactive session of `mycel kip`
 
 Modules here import the engine and rich inside their functions, because help and messages about
-typing errors should not wait for them to load. `session` alone imports at its top. If a warm
-process answers a hook, none of these modules is loaded.
+typing errors should not wait for them to load. `session`, and modules that a command imports when
+it runs, import them at their top. If a warm process answers a hook, none of these modules is
+loaded.
 """
 
 import sys

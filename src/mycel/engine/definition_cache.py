@@ -1,4 +1,4 @@
-"""Definitions in the form that guards use, each text parsed once.
+"""Definitions in the form that guards use; texts in the cache are not parsed again.
 
 The cache maps the text of a definition to the parsed definition, across transactions. It needs no
 invalidation after a rollback or a write of another process. A transaction reads each definition

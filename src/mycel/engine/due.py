@@ -1,9 +1,10 @@
 """Elements whose retention ends.
 
-An element is due at its own `expires_at`, if it has one. Otherwise its own rule, or the rule of its
-type, sets the time, counted from its creation, its last change by anybody except `$system`, its
-last use, or its last restoration from the archive. A pinned or held element is never due, nor is
-one whose own rule is "never".
+An element is due at its own `expires_at`, if it has one, or a time after it if its rule counts from
+`expires_at`. Otherwise its own rule, or the rule of its type, sets the time, counted from its
+creation, its last change by anybody except `$system`, its last use, or its last restoration from
+the archive. Not due are pinned, held and archived elements, open tasks, elements whose own rule is
+"never", and those that the `keep_if` of their rule keeps.
 
 A purge cannot be undone, so only the rule of a type or predicate purges. If the element's own rule
 says `purge`, upkeep asks instead.
@@ -70,7 +71,10 @@ class RetentionRules:
                 self._rules[is_link, name] = rule
 
     def of(self, element: Element) -> Retention | None:
-        """The rule for an element; None if it is always kept."""
+        """The rule for an element, its own or that of its type; None if there is no valid one.
+
+        An element without a rule may still have an `expires_at`.
+        """
         own = element.metadata.get(RETENTION)
         if own is not None:
             return _read(own)

@@ -1,4 +1,4 @@
-"""A cache of commands: each is parsed once, and planned once for each shape of its parameters.
+"""A cache of commands: their trees, and a plan for each shape of the parameters of each.
 
 A plan holds the numbers of types and predicates. It remembers the count of changes of definitions,
 and is made again when definitions have changed. Values of parameters are not part of a plan, except

@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 class History:
-    """The history of one graph, with rollback and revert: `db.history`. It is never rewritten."""
+    """The history of one graph: `db.history`. Rollback and revert are new commits in it."""
 
     def __init__(self, store: Store, defaults: WriteDefaults, branches: Branches) -> None:
         self._store: Final = store

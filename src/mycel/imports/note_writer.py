@@ -103,7 +103,7 @@ class NoteWriter:
             self._knowledge.db.write(archive, message=f"import {self._source}: files are gone")
 
     def _restore(self, elements: Mapping[int, Element]) -> set[int]:
-        """Bring back notes whose files are there again, and return their numbers."""
+        """Restore notes whose files exist again, and return the numbers of these elements."""
         back = [
             number
             for number, element in elements.items()

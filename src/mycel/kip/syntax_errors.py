@@ -89,8 +89,8 @@ def unexpected(
     """The error for a next token that is not one of the expected.
 
     `expected` are keywords and signs, which may be misspelt, and phrases (with a space in them).
-    `hint` is used unless the token itself suggests a better hint; `suggestion`, which the parser
-    passes if it has recognised the intention, is always used.
+    `hint` is used unless the token itself suggests a better hint. `suggestion`, which the parser
+    passes if it has recognised the intention, comes before both, except at a broken string.
     """
     token = tokens.tokens[tokens.at]
     if token[0] == '"' and is_broken(token):

@@ -22,7 +22,7 @@ def with_caveats(
 ) -> list[ElementT]:
     """Nodes and relations with their caveats, as of now or as of a time.
 
-    Elements that a bootstrap wrote have a caveat only if their file is gone.
+    Elements with only the metadata that a bootstrap writes have none, unless their file is gone.
     """
     values = {
         ids.parse_id(element.id): _values(element)

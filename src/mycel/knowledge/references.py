@@ -1,14 +1,16 @@
 """Finds the uses of a symbol, line by line, and how certain each of them is.
 
 The graph has relations between definitions (`calls`, `uses`, `extends`, `may_call`). The lines come
-from the files: every line with the name of the symbol is in exactly one group of the answer.
+from the files: each line with the name of the symbol, in a searched file, is in one group of the
+answer.
 
     certain   in a definition with a certain relation to the symbol, or beside one: an import
     possible  in a definition that may call it, or code that has the name for an unknown reason
     other     code that names another symbol of the name: `Code::Unknown` for `Status::Unknown`
     mention   in a comment, a string, a document
 
-So even if relations are incomplete, no use is missing, except uses under another name. If an import
+So even if relations are incomplete, no use in a searched file is missing, except uses under another
+name. Large files, and files left when the time is up, are counted as `unread`. If an import
 renames the symbol, its new name is followed in that file. If the file of a certain user does not
 have the name, as behind a re-export, the lines with the other name are shown, or the line of the
 user's definition.

@@ -314,7 +314,7 @@ def _index(call: ToolCall) -> None:
 
 
 def _report(call: ToolCall, progress: BootstrapProgress) -> None:
-    """Report the progress of a bootstrap, in stages, so that the number only grows."""
+    """Report the progress of a bootstrap, in stages, so that the value does not fall."""
     part = progress.done / progress.total if progress.total else 1.0
     call.report(STAGES.index(progress.stage) + part, len(STAGES), str(progress))
 

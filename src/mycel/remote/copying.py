@@ -221,10 +221,10 @@ def push(
 ) -> PushResult:
     """Submit the commits of this graph that its remote lacks, one by one.
 
-    Each commit keeps its message; its author is the actor of the token. With `squash`, for a
-    proposal, and for more than `STEPS_MAX` commits, all are sent as one. If somebody else commits
-    meanwhile, the rest is sent as one. Commits before the last merge with the remote are always
-    sent as one. Such a commit has the `message`, or else the messages of its commits.
+    Each commit keeps its message; its author is the actor of the token. With `squash` or a `key`,
+    for a proposal, and for more than `STEPS_MAX` commits, all are sent as one. If somebody else
+    commits meanwhile, the rest is sent as one. Commits before the last merge with the remote are
+    always sent as one. Such a commit has the `message`, or else the messages of its commits.
 
     Raises:
         VersionConflict: the remote has commits that this graph lacks, or other values for changed

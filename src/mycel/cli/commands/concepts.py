@@ -251,7 +251,7 @@ def supersede(
 ) -> None:
     """Say that a concept takes the place of another one.
 
-    A search shows the old one behind the new one.
+    A search shows the old one after the new one.
     """
     from mycel.engine.supersede import supersede_element
 
