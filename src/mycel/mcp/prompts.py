@@ -202,7 +202,9 @@ Tend the memory: decide what its upkeep asks about.
 1. tend_memory shows the next task, and what it is about under letters. With cycle: true a cycle \
 runs first: it does what is certain by rule, and finds more to decide.
 2. Decide it with what you see; get_nodes and search_knowledge show more. Pass task, decision, \
-keep (the letter of what stays) and a reason; the answer shows the next task.
+keep (the letter of what stays) and a reason; the answer shows the next task. decisions takes up \
+to 100 at once, each with these keys; describe_graph, topic upkeep, detail detailed lists tasks.
+   In decisions, elements limits one to some elements of a task; keep both closes the rest.
    - merge: they are one thing. A name alone is no proof.
    - supersede: the one in keep has taken the place of the others.
    - keep both: both are right, or it does not matter.

@@ -430,20 +430,16 @@ RESOLVE: Final = Tool(
 TEND: Final = Tool(
     "tend_memory",
     "Tend memory",
-    "Decide what upkeep asks about: duplicates, contradictions, events. Shows the next, or `task`."
-    " Rules: describe_graph topic upkeep.",
+    "Decide what upkeep asks; shows the next. Rules: describe_graph topic upkeep.",
     {
         "cycle": _flag("Run one first"),
         "dry_run": _flag("Only show it"),
         "task": text(),
         "decision": typed("string", enum=list(DECISIONS)),
         "keep": text("Letter to keep"),
-        "concepts": {
-            "type": "array",
-            "items": {"type": "object"},
-            "description": "summarise: type, name, attributes",
-        },
+        "concepts": array(typed("object")),
         "reason": text(),
+        "decisions": array(typed("object"), "Many: task, decision, keep, elements"),
         "context_tokens": _integer_schema("", 200, 16_000, usual=upkeep_tool.CONTEXT_TOKENS),
     },
     upkeep_tool.tend,

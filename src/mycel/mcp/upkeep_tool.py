@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
-from mycel.errors import InvalidSyntax
+from mycel.errors import InvalidSyntax, MycelError
+from mycel.mcp.arguments import check
 from mycel.mcp.results import Answer, TextPage, data_within
 from mycel.mcp.tool_context import ToolCall
 from mycel.model.commits import short
+from mycel.model.json_schema import array, record, text, texts, typed
+from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.upkeep.cycle_report import EXAMPLES_MAX
 from mycel.upkeep.health import COUNTED_MAX, SHOWN_DEFAULT
@@ -21,6 +25,21 @@ CYCLE_MINUTES: Final = 0.5
 """A cycle stops after this time, because clients wait a minute for an answer."""
 COMMITS_SEEN: Final = 20
 """The commit of a decision is looked for among this many newest commits."""
+_ONE_OF_SEVERAL: Final = record(
+    {
+        "task": text(),
+        "decision": text(),
+        "keep": text(),
+        "elements": texts(),
+        "concepts": array(typed("object")),
+        "reason": text(),
+    },
+    "task",
+    "decision",
+)
+"""The schema of a decision among several. The list of tools, which clients read whole, has none."""
+DECISIONS_MAX: Final = 100
+"""The maximum number of decisions of one call."""
 NOTHING: Final = "No task waits."
 FINDINGS_SHOWN: Final = 3
 """The findings of each kind that the topic shows; a detailed answer has more."""
@@ -46,6 +65,9 @@ One value of a relation at a time, so that a new one ends the one before (functi
 { functional: true } } }
 Replaced: update_node {"uri": "old", "superseded_by": "new"}. Hidden: forget_nodes.
 A cycle: tend_memory {"cycle": true, "dry_run": true}; its questions: tend_memory, again and again.
+Up to 100 decisions in a call, each by itself; elements takes some of a task, and the rest waits:
+  decisions: [{"task": "C:9", "decision": "merge", "keep": "A", "elements": ["C"]}, …]
+summarise takes concepts: [{"type": "Insight", "name": "…", "attributes": {…}}, …]
 """
 
 
@@ -55,7 +77,7 @@ def tend(call: ToolCall) -> Answer:
     page = TextPage()
     data: JsonObject = {}
     is_dry = bool(arguments.get("dry_run"))
-    if is_dry and arguments.get("decision"):
+    if is_dry and (arguments.get("decision") or arguments.get("decisions")):
         raise InvalidSyntax(
             "dry_run is for a cycle; a decision cannot be tried.",
             hint="Decide without dry_run; manage_history with action revert takes a decision back.",
@@ -81,25 +103,14 @@ def tend(call: ToolCall) -> Answer:
             "A decision needs a task.", hint="Pass task, the id in front of its text."
         )
     if decision and task:
-        decided = db.tasks.decide(
-            task,
-            decision,
-            keep=arguments.get("keep", ""),
-            concepts=arguments.get("concepts", ()),
-            reason=arguments.get("reason", ""),
-        )
-        page.add(f"{decided.task}: {decided.result}.")
-        page.add_all(f"Warning: {warning}" for warning in decided.warnings)
-        commit = _commit_of(db, decided.task)
-        if commit:
-            page.add(f"manage_history, action revert, to {commit} takes it back.")
-        data["decided"] = {
-            "task": decided.task,
-            "result": decided.result,
-            "created": list(decided.created),
-            **({"warnings": list(decided.warnings)} if decided.warnings else {}),
-            "commit": commit,
-        }
+        data["decided"] = _decide(db, arguments, page)
+    if several := arguments.get("decisions"):
+        if len(several) > DECISIONS_MAX:
+            raise InvalidSyntax(
+                f"A call takes {DECISIONS_MAX} decisions at most, not {len(several)}.",
+                hint="Pass the others in the next call.",
+            )
+        data["decisions"] = [_decide_one(db, item, page) for item in several]
     tokens = arguments.get("context_tokens", CONTEXT_TOKENS)
     is_shown = task is not None and not decision
     following = (
@@ -120,6 +131,40 @@ def tend(call: ToolCall) -> Answer:
     if postponed.tasks:
         data["postponed"] = postponed._asdict()
     return Answer(str(page), data_within(data))
+
+
+def _decide(db: Graph, arguments: Mapping[str, Any], page: TextPage) -> JsonObject:
+    """Decide a task, and say what became of it."""
+    decided = db.tasks.decide(
+        arguments["task"],
+        arguments["decision"],
+        keep=arguments.get("keep", ""),
+        elements=arguments.get("elements", ()),
+        concepts=arguments.get("concepts", ()),
+        reason=arguments.get("reason", ""),
+    )
+    page.add(f"{decided.task}: {decided.result}.")
+    page.add_all(f"Warning: {warning}" for warning in decided.warnings)
+    commit = _commit_of(db, decided.task)
+    if commit:
+        page.add(f"manage_history, action revert, to {commit} takes it back.")
+    return {
+        "task": decided.task,
+        "result": decided.result,
+        "created": list(decided.created),
+        **({"warnings": list(decided.warnings)} if decided.warnings else {}),
+        "commit": commit,
+    }
+
+
+def _decide_one(db: Graph, decision: JsonObject, page: TextPage) -> JsonObject:
+    """Make one of several decisions; an error is in the answer, and the others are made."""
+    try:
+        return _decide(db, check("tend_memory", _ONE_OF_SEVERAL, decision), page)
+    except MycelError as error:
+        task = shorten(str(decision.get("task", "")))
+        page.add(f"{task}: not decided. {error.message} {error.hint or ''}".rstrip())
+        return {"task": task, "error": error.to_dict()}
 
 
 def topic(call: ToolCall) -> Answer:

@@ -54,6 +54,7 @@ class Tasks:
         decision: str,
         *,
         keep: str = "",
+        elements: Sequence[str] = (),
         concepts: Sequence[Mapping[str, Any]] = (),
         reason: str = "",
         by: str | None = None,
@@ -61,9 +62,10 @@ class Tasks:
         """Decide a task, in one transaction that `db.history.revert` takes back.
 
         A decision is "merge", "supersede", "keep both", "drop", "summarise" or "later". `keep` is
-        the letter of the element that stays. `concepts` are the concepts that a summary writes;
-        each has type, name, attributes and metadata, and `update: true` if it may change an
-        existing concept.
+        the letter or id of the element that stays. `elements` limits the decision to some of the
+        elements, and the task stays open for the rest. `concepts` are the concepts that a summary
+        writes; each has type, name, attributes and metadata, and `update: true` if it may change
+        an existing concept.
 
         Raises:
             NotFound: there is no such task.
@@ -72,7 +74,15 @@ class Tasks:
         """
 
         def work(tx: Transaction) -> tuple[Decided, list[str]]:
-            decided = decide_task(tx, task, decision, keep=keep, concepts=concepts, reason=reason)
+            decided = decide_task(
+                tx,
+                task,
+                decision,
+                keep=keep,
+                elements=elements,
+                concepts=concepts,
+                reason=reason,
+            )
             return decided, tx.warnings
 
         decided: Decided

@@ -13,7 +13,8 @@ reason. All guards check it, and `revert` undoes it.
                the elements are archived; an existing concept changes only with `update: true`
     later      the task waits for a day
 
-A task accepts only the decisions that it offers. No decision merges away or archives a pinned or
+A decision may be about some of the elements; then the task stays open for the rest. A task accepts
+only the decisions that it offers. No decision merges away or archives a pinned or
 held element.
 """
 
@@ -264,10 +265,14 @@ def decide_task(
     decision: str,
     *,
     keep: str = "",
+    elements: Sequence[str] = (),
     concepts: Sequence[Mapping[str, Any]] = (),
     reason: str = "",
 ) -> Decided:
     """Decide a task. Nothing happens if any part of the decision fails.
+
+    With `elements`, letters or ids, the decision is about these alone, and the task stays open for
+    the rest.
 
     Raises:
         NotFound: there is no such task.
@@ -286,29 +291,30 @@ def decide_task(
             f"The task {task.id} was decided: {_text_of(task, 'result') or 'no result'}.",
             hint="Ask for the next task.",
         )
-    elements = task_elements(tx.reader, task)
-    if decision not in (fitting := _fitting(task, elements)):
-        about = "" if len(elements) > 1 else f" about {count(len(elements), 'element')}"
+    all_elements = task_elements(tx.reader, task)
+    chosen = _choose(all_elements, elements, keep, decision)
+    if decision not in (fitting := _fitting(task, chosen)):
+        about = "" if len(chosen) > 1 else f" about {count(len(chosen), 'element')}"
         raise ConstraintViolation(
             f"The task {task.id} ({_text_of(task, 'requested_action')}){about} does not offer"
             f" {decision}.",
             hint=f"Decide one of {', '.join(fitting)}.",
         )
-    keeper = _keeper(elements, keep)
+    keeper = _keeper(all_elements, keep)
     why = reason or _text_of(task, "reason")
     created: tuple[str, ...] = ()
     match decision:
         case "merge":
-            result = _merge(tx, elements, keeper)
+            result = _merge(tx, chosen, keeper)
         case "supersede":
-            result = _supersede(tx, elements, keeper, why)
+            result = _supersede(tx, chosen, keeper, why)
         case "keep both":
-            for element in elements:
+            for element in chosen:
                 if isinstance(element, Concept) and element.type == EVENT:
                     tx.update(element.id, attributes={"consolidation_status": "completed"})
             result = "kept as they are"
         case "drop":
-            others = [element for element in elements if element is not keeper]
+            others = [element for element in chosen if element is not keeper]
             if not others:
                 raise ConstraintViolation(
                     "There is nothing to archive: keep names the only element of the task.",
@@ -319,8 +325,8 @@ def decide_task(
             dropped = sum(archive_element(tx, element, why) for element in others)
             result = f"{count(dropped, 'element')} archived"
         case "summarise":
-            created, changed = _summarise(tx, elements, concepts, why)
-            result = f"{count(len(elements), 'element')} summarised in {', '.join(created)}"
+            created, changed = _summarise(tx, chosen, concepts, why)
+            result = f"{count(len(chosen), 'element')} summarised in {', '.join(created)}"
             if changed:
                 result += f" ({', '.join(changed)} existed before)"
         case "later":
@@ -336,19 +342,40 @@ def decide_task(
             assert_never(decision)
     if reason:
         result = f"{result}: {reason}"
+    if len(chosen) < len(all_elements):
+        return Decided(task.id, f"{result}; the task stays open for the rest", created)
     tx.update(task.id, attributes={"status": "completed", "result": result})
     return Decided(task.id, result, created)
 
 
+def _choose(
+    elements: Sequence[Element], names: Sequence[str], keep: str, decision: Decision
+) -> Sequence[Element]:
+    """The elements that a decision is about: all of the task, or those that are named."""
+    if not names:
+        return elements
+    if decision in ("keep both", "later"):
+        raise InvalidSyntax(
+            f"{decision} is about all elements of the task.",
+            hint="Leave elements out; merge, supersede, drop and summarise take some of them.",
+        )
+    chosen = {_named(elements, name, "elements").number for name in names}
+    chosen |= {_named(elements, keep, "keep").number} if keep else set()
+    return [element for element in elements if element.number in chosen]
+
+
 def _keeper(elements: Sequence[Element], keep: str) -> Element | None:
+    """The element to keep, if the decision names one."""
+    return _named(elements, keep, "keep") if keep else None
+
+
+def _named(elements: Sequence[Element], name: str, argument: str) -> Element:
     """The element of a letter; an id is accepted too."""
-    if not keep:
-        return None
     for letter, element in zip(_LETTERS, elements, strict=False):
-        if keep in (letter, letter.lower(), element.id):
+        if name in (letter, letter.lower(), element.id):
             return element
     raise InvalidSyntax(
-        f"keep is {quote_value(keep)}, which is not an element of the task.",
+        f"{argument} has {quote_value(name)}, which is not an element of the task.",
         hint=f"Pass one of {', '.join(_LETTERS[: len(elements)])}.",
     )
 

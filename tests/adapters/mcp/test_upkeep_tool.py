@@ -291,3 +291,67 @@ def test_a_relation_says_from_and_until_when_it_holds(tmp_path: Path) -> None:
         "part_of concept://shop/acme [no longer valid since 2020-05-01] [pinned]",
     ):
         assert line in text
+
+
+def test_several_tasks_are_decided_in_one_call_and_each_by_itself(tmp_path: Path) -> None:
+    with mycel.open(tmp_path / "graph.db") as db, db.transaction() as tx:
+        tx.define_type("Org")
+        for at in range(4):
+            for name in (f"Acme {at}", f"ACME-{at}"):
+                tx.put_concept("Org", name)
+    with connected(tmp_path / "graph.db") as session:
+        session.ok("tend_memory", cycle=True)
+        listed = session.ok("describe_graph", topic="upkeep", detail="detailed").text
+        ids = re.findall(r"^- (C:[0-9]+): Org", listed, re.MULTILINE)
+        assert len(ids) == 4
+        answer = session.ok(
+            "tend_memory",
+            decisions=[
+                {"task": ids[0], "decision": "merge", "keep": "A", "reason": "one"},
+                {"task": ids[1], "decision": "merge"},
+                {"task": ids[2], "decision": "guess"},
+                {"task": ids[3], "decision": "keep both"},
+            ],
+        )
+        merged, lacking, unknown, kept = answer.data["decisions"]
+        assert "merged" in merged["result"]
+        assert merged["commit"] != kept["commit"]
+        assert "needs keep" in lacking["error"]["message"]
+        assert "is not a decision" in unknown["error"]["message"]
+        assert f"{ids[1]}: not decided. To merge needs keep" in answer.text
+        assert "2 waiting" in answer.text
+        formless = session.ok("tend_memory", decisions=[{"task": ids[1], "keeps": "A"}])
+        assert "has no argument 'keeps'" in formless.data["decisions"][0]["error"]["message"]
+        too_many = [{"task": ids[1], "decision": "later"}] * 101
+        assert "100 decisions at most" in session.call("tend_memory", decisions=too_many).text
+
+
+def test_some_elements_of_a_task_are_decided_and_the_rest_waits(tmp_path: Path) -> None:
+    cities = ("oslo", "lyon", "turin", "porto", "ghent", "delft")
+    topics = ("printing", "billing", "login", "colours", "alerts", "quotas")
+    with mycel.open(tmp_path / "graph.db") as db:
+        with db.transaction() as tx:
+            tx.define_type("Note")
+            for at, (city, topic) in enumerate(zip(cities, topics, strict=True)):
+                text = (
+                    f"A customer from {city} called about {topic} today, and after the long talk"
+                    " somebody sent them the manual."
+                )
+                tx.put_concept("Note", f"note {at}", {"content": text})
+        db.sleep()
+        task = db.tasks.next()
+        assert task is not None
+        assert "texts of one form" in task.reason
+        assert len(task.elements) >= 5
+        first, second, third, *_ = task.elements
+        decided = db.tasks.decide(task.id, "merge", keep="A", elements=["A", "C"])
+        assert decided.result.endswith("the task stays open for the rest")
+        rest = db.tasks.next()
+        assert rest is not None
+        assert rest.id == task.id
+        assert third.id not in {element.id for element in rest.elements}
+        assert second.id in {element.id for element in rest.elements}
+        assert db.tasks.decide(task.id, "drop", elements=[second.id]).result.startswith("1 element")
+        assert first.id in {element.id for element in db.tasks.show(task.id).elements}
+        db.tasks.decide(task.id, "keep both")
+        assert db.tasks.next() is None

@@ -19,6 +19,13 @@ from mycel.model.decisions import DECISIONS
     "decision", required=False, type=click.Choice(DECISIONS), help="What becomes of its elements"
 )
 @click.option("--keep", metavar="LETTER", default="", help="The element that stays")
+@click.option(
+    "--element",
+    "elements",
+    multiple=True,
+    metavar="LETTER",
+    help="Decide about this element alone, and leave the task open; may be repeated",
+)
 @click.option("--reason", metavar="TEXT", default="", help="Why, for the task and the journal")
 @click.option(
     "--concept",
@@ -29,11 +36,12 @@ from mycel.model.decisions import DECISIONS
     help="A concept of a summary: type, name, attributes, metadata; may be repeated",
 )
 @pass_session
-def tend(
+def tend(  # noqa: PLR0917 - click passes them by name
     session: Invocation,
     task: str | None,
     decision: str | None,
     keep: str,
+    elements: tuple[str, ...],
     reason: str,
     concepts: tuple[Mapping[str, Any], ...],
 ) -> None:
@@ -44,7 +52,9 @@ def tend(
     with session.open(reading=decision is None) as db:
         decided = None
         if task is not None and decision is not None:
-            decided = db.tasks.decide(task, decision, keep=keep, concepts=concepts, reason=reason)
+            decided = db.tasks.decide(
+                task, decision, keep=keep, elements=elements, concepts=concepts, reason=reason
+            )
         is_shown = task is not None and decision is None
         following = db.tasks.show(task or "") if is_shown else db.tasks.next()
         postponed = db.tasks.postponed()
