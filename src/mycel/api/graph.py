@@ -530,7 +530,7 @@ class Graph(GraphView):
         dictionaries, or a table of pyarrow or pandas. Each row of JSON Lines names its type. For
         other sources `type` names it, or else the name of the file. `mode` says what happens to
         rows that exist: "append" refuses them, "merge" updates them, "overwrite" replaces them and
-        removes all other elements. A warning reports vectors that the embedder cannot make.
+        removes others of the loaded types. A warning reports vectors that the embedder cannot make.
 
         Raises:
             MycelError: the error names the file, the line, the type, the property and the value.

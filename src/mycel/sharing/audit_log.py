@@ -1,8 +1,9 @@
 """The audit log of a server: the caller, address, target and outcome of requests.
 
-Every request that may change something is in it, and every request that was refused. Records are
-written in groups, a moment later, so that a request does not wait for a second disk write. The
-journal of a graph has its writes in any case.
+Requests that may change something are in it, and requests that were refused. Records are written
+in groups, a moment later, so that a request does not wait for a second disk write. A process that
+is killed in that moment, or a full disk, loses records. The journal of a graph has its writes in
+any case.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ _STANDARD = "-"
     type=click.Choice(_MODES),
     default="append",
     help="What happens to rows that exist: append refuses them, merge updates them, overwrite"
-    " replaces them and removes what is not among the rows",
+    " replaces them and removes other elements of the loaded types",
 )
 @click.option(
     "--format", type=click.Choice(_FORMATS), help="The format, if file names do not tell it"
