@@ -149,16 +149,20 @@ class FunctionalGuard:
 
     def settle(self, tx: Transaction, predicate: str, subject: int) -> bool:
         """Settle earlier writes to links of a subject and predicate, unless it is done at once."""
-        pending: _Pending = tx.memo.get(FunctionalGuard, {})
-        if tx.restores or not pending:
+        pending: _Pending | None = tx.memo.get(FunctionalGuard)
+        if tx.restores or pending is None:
             return False
         place = tx.reader.outer_id(subject), predicate
-        return place in pending and _settle(tx, place, pending.pop(place))
+        written_places: set[tuple[str, str]] = tx.memo.setdefault(_settle, set())
+        if place in pending and _settle(tx, place, pending.pop(place)):
+            written_places.add(place)
+        return place in written_places
 
     def check_commit(self, tx: Transaction) -> None:
         """Take the time of new periods from other values, for one link after the other."""
         for place, links in tx.memo.pop(FunctionalGuard, {}).items():
             _settle(tx, place, links)
+        tx.memo.pop(_settle, None)
         _warn_kept(tx, tx.memo.pop(FORMER_PERIODS, ()))
         _warn_removed(tx, tx.memo.pop(_warn_removed, ()))
 

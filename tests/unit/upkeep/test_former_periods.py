@@ -461,3 +461,21 @@ def test_a_restored_value_that_overlaps_another_one_is_named(db: mycel.Graph) ->
     write(db, "bergen", "2020-01-01")
     (warning,) = db.execute(f"RESTORE ?l WHERE {{ {LINK % 'oslo'} }}").warnings
     assert "both hold from 2019-01-01, but lives_in has one value at a time" in warning
+
+
+def test_one_update_of_several_values_sees_what_each_of_them_moves(db: mycel.Graph) -> None:
+    write(db, "oslo", "2020-01-01")
+    write(db, "bergen", "2000-01-01", "2001-01-01")
+    write(db, "paris", "2021-01-01")
+    update = 'UPDATE ?l SET METADATA { valid_until: "2020-06-01" } WHERE'
+    assert db.execute(f'{update} {{ ?l ({ADA}, "lives_in", ?c) }}').value["updated"] == 3
+    assert metadata(db, "oslo") == {"valid_from": "2020-01-01", "valid_until": "2020-06-01"}
+
+
+def test_a_value_that_is_removed_after_a_write_has_bounded_it_before(db: mycel.Graph) -> None:
+    write(db, "bergen", "2022-01-01")
+    with db.transaction() as tx:
+        ends = ("Person", "ada"), "lives_in"
+        tx.put_proposition(*ends, ("City", "oslo"), None, {"valid_from": "2020-01-01"})
+        tx.remove_edge(*ends, ("City", "bergen"))
+    assert metadata(db, "oslo") == {"valid_from": "2020-01-01", "valid_until": "2022-01-01"}

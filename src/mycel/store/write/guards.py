@@ -30,7 +30,7 @@ ChangeKind = Literal["create", "update", "retire"]
 SETTLE: Final = "settle"
 """The method of a guard whose rule needs the state between two writes to the links of one subject
 and predicate. It takes the transaction, the predicate and the subject before each write, and
-returns True if it has written something."""
+returns True if it has written to these links in this transaction."""
 
 Identity = tuple[str, str | tuple[str, str]]
 """The type and name of a concept, or the predicate and ends of a link."""
@@ -142,7 +142,7 @@ class Guards:
     def settle(self, tx: Writing, predicate: str, subject: int) -> bool:
         """Let guards finish earlier writes to links of a subject and predicate before the next.
 
-        Returns True if one of them has written something.
+        Returns True if one of them has written to these links since they may have been read.
         """
         guards = [g for g in self.concerned(tx, predicate, link=True) if hasattr(g, SETTLE)]
         return bool(sum(getattr(guard, SETTLE)(tx, predicate, subject) for guard in guards))

@@ -632,11 +632,8 @@ class Transaction:
         """
         drop_metadata = (drop_metadata,) if isinstance(drop_metadata, str) else tuple(drop_metadata)
         check_metadata_keys(drop_metadata)
-        written = {*(metadata or ()), *drop_metadata, *(attributes or ())}
-        if (
-            isinstance(element, Proposition)
-            and not written.isdisjoint(PERIOD_KEYS)
-            and self.guards.settle(self, element.predicate, element.ends[0])
+        if isinstance(element, Proposition) and self.guards.settle(
+            self, element.predicate, element.ends[0]
         ):
             element = self.get(element.id)
         attributes_text = merged(element.attributes_json, attributes, drop_attributes, "attributes")
@@ -704,6 +701,10 @@ class Transaction:
             VersionConflict: the element has changed since it was read. The transaction can only be
                 rolled back.
         """
+        if isinstance(element, Proposition) and self.guards.settle(
+            self, element.predicate, element.ends[0]
+        ):
+            element = self.get(element.id)
         about = removal.links_about(self.ledger, element.number)
         if isinstance(element, Concept):
             removal.check_not_in_use(self.ledger, element)
