@@ -40,14 +40,18 @@ class KeptGuard:
         leaves = change.kind == "retire" or (
             change.metadata.get(ARCHIVED_AT) is not None and metadata.get(ARCHIVED_AT) is None
         )
-        if leaves and (marks := marks_to_stay(metadata)):
-            raise _stays(before, marks)
+        if leaves and (error := stay_error(before)) is not None:
+            raise error
 
     def check_commit(self, tx: Transaction) -> None:
         """Do nothing: forbidden changes were refused at once."""
 
 
-def _stays(element: Element, marks: list[str]) -> ConstraintViolation:
+def stay_error(element: Element) -> ConstraintViolation | None:
+    """The error of removing an element that is pinned or held; None if it is neither."""
+    marks = marks_to_stay(element.metadata)
+    if not marks:
+        return None
     label = f"The link {element.id}"
     if isinstance(element, Concept):
         label = f"{element.type} {shorten(element.name)!r}"

@@ -110,7 +110,7 @@ def plain_lines(conflict: Mapping[str, Any], *, characters_max: int) -> list[str
     if conflict.get("resolution"):
         lines.append(f"  resolved: {resolution_text(conflict['resolution'])}")
     elif conflict.get("suggestion"):
-        lines.append(f"  suggestion: {conflict['suggestion']}")
+        lines.append(f"  suggestion: {_suggestion_text(conflict)}")
     if conflict.get("hunks") and not conflict.get("resolution"):
         value_form = (
             f"a list of {len(rows)} texts, one for each part" if is_in_parts else "one text"
@@ -128,6 +128,23 @@ def resolution_text(resolution: Mapping[str, Any]) -> str:
     if choice not in ("value", "lines"):
         return choice
     return f"{choice} {text_of(resolution.get('value'))}"
+
+
+def _suggestion_text(conflict: Mapping[str, Any]) -> str:
+    """The suggested choice; for one that unites both sides, with its value."""
+    choice = str(conflict["suggestion"])
+    if choice == "lines" and conflict.get("hunks"):
+        parts = [
+            "".join((*hunk["ours"], *hunk["theirs"]))
+            for hunk in conflict["hunks"]
+            if "ours" in hunk
+        ]
+        return f"lines {json.dumps(parts, ensure_ascii=False)}, those of both sides"
+    if choice == "value":
+        ours, theirs = conflict["ours"], conflict["theirs"]
+        united = [*ours, *(item for item in theirs if item not in ours)]
+        return f"value {text_of(united)}, the items of both sides"
+    return choice
 
 
 def _cut(text: str, characters_max: int) -> str:

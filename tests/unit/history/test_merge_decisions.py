@@ -323,3 +323,78 @@ def test_the_ends_of_a_link_in_the_base_are_named(db: mycel.Graph) -> None:
         sides = conflict.base, conflict.ours, conflict.theirs
         assert (conflict.kind, conflict.field) == ("move_move", "object")
         assert sides == tuple({"type": "Fact", "name": name} for name in "cde")
+
+
+def test_what_is_pinned_is_named_together_with_the_other_conflicts(db: mycel.Graph) -> None:
+    with branch(db) as draft:
+        put(draft, "a", x=3)
+        draft.write(lambda tx: tx.retire(at("b")))
+    put(db, "a", x=2)
+    db.write(lambda tx: tx.update(at("b"), metadata={"pinned": True}))
+    for merge in (db.merge("draft", dry_run=True), db.merge("draft")):
+        value_of_a, pinned = merge.conflicts
+        assert (value_of_a.kind, pinned.kind) == ("value", "constraint")
+        assert "is pinned, so it stays" in pinned.reason
+        assert pinned.refused == ("theirs",)
+    with pytest.raises(ConstraintViolation):
+        db.merges.resolve(pinned, "theirs")
+    left = db.merges.resolve(value_of_a, "theirs").unresolved
+    assert [conflict.id for conflict in left] == [pinned.id]
+    assert db.merges.resolve(pinned, "ours").unresolved == ()
+    assert db.merges.commit().status == "merged"
+    assert (value(db, "a"), value(db, "b")) == (3, 1)
+
+
+def test_all_conflicts_of_a_merge_are_decided_in_one_call(db: mycel.Graph) -> None:
+    with branch(db) as draft:
+        put(draft, "a", x=3)
+        draft.write(lambda tx: tx.retire(at("b")))
+    put(db, "a", x=2)
+    db.write(lambda tx: tx.update(at("b"), metadata={"pinned": True}))
+    db.merge("draft")
+    assert db.merges.resolve("*", "ours").unresolved == ()
+    assert db.merges.commit().status == "merged"
+    assert (value(db, "a"), value(db, "b")) == (2, 1)
+
+
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_a_conflict_names_the_element_into_which_one_side_merged_it(
+    db: mycel.Graph, is_ours: bool
+) -> None:
+    merge_command = 'MERGE CONCEPT ?b INTO ?a WHERE { ?a {name: "a"} ?b {name: "b"} }'
+    with branch(db) as draft:
+        one, other = (db, draft) if is_ours else (draft, db)
+        one.execute(merge_command)
+        put(other, "b", x=7)
+    (conflict,) = (each for each in db.merge("draft").conflicts if each.kind == "delete_modify")
+    sides = ("ours", "theirs") if is_ours else ("theirs", "ours")
+    label = conflict.label.replace("b", "a")
+    assert conflict.reason == (
+        f"One side ({sides[0]}) merged it into {label}, the other ({sides[1]}) changed it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "suggestion", "line"),
+    [
+        ("One.\n", "One.\nOurs.\n", "One.\nTheirs.\n", "lines", '["Ours.\\nTheirs.\\n"]'),
+        ("One.\nTwo.\n", "One.\nOurs.\n", "One.\nTheirs.\n", "theirs", "theirs"),
+        ([[1]], [[1], [2]], [[1], [3]], "value", "[[1], [2], [3]]"),
+        ([[1]], [[2]], [[3]], "theirs", "theirs"),
+    ],
+)
+def test_a_suggestion_keeps_what_both_sides_add(
+    db: mycel.Graph, base: Any, ours: Any, theirs: Any, suggestion: str, line: str
+) -> None:
+    put(db, "a", y=base)
+    with branch(db) as draft:
+        put(db, "a", y=ours)
+        put(draft, "a", y=theirs)
+    (conflict,) = db.merge("draft").conflicts
+    assert conflict.suggestion == suggestion
+    (told,) = (
+        each
+        for each in plain_lines(conflict.to_dict(), characters_max=100)
+        if each.startswith("  suggestion: ")
+    )
+    assert line in told

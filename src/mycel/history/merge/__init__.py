@@ -10,6 +10,7 @@ edits          the states of a merge of edits of an earlier state
 origins        the origins of values that a merge takes over
 merge_plan     the result of the planner
 planner        the goals of a merge, and its conflicts
+heirs          the elements into which one side has merged an element in conflict
 schemas        the merge of schemas, and rows with the names of the merged schema
 element_merge  the merge of one element
 periods        the merge of the periods in which an element holds

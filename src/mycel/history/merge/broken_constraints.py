@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from mycel.engine.kept_guard import stay_error
 from mycel.errors import (
     MycelError,
     NotFound,
@@ -37,6 +38,16 @@ def broken_rule(label: str, message: str, code: str) -> Conflict:
     """The conflict about an element that cannot get its merged content."""
     row = {"element": None, "label": label, "message": message, "code": code}
     return constraint_conflict(label, message, [row])
+
+
+def kept_elements(plan: MergePlan) -> Iterator[Conflict]:
+    """The conflicts about pinned and held elements that a plan removes, as writing finds them."""
+    for goal in plan.goals:
+        if goal.now is not None and goal.then is None:
+            error = stay_error(goal.now)
+            if error is not None:
+                conflict = broken_rule(goal.label, error.message, error.code)
+                yield conflict._replace(refused=("theirs",))
 
 
 def constraint_conflict(label: str, message: str, rows: Sequence[Mapping[str, Any]]) -> Conflict:

@@ -297,7 +297,7 @@ class ElementMerge:
         conflict = self._conflict(kind, field, contest.path, *sides, regions=contest.regions)
         if field == "attributes" and ABSENT not in sides[1:]:
             last = newest(contest, "newest", self._evidence(contest.path[0]))
-            conflict = conflict._replace(suggestion=last.side)
+            conflict = conflict._replace(suggestion=_way_to_unite(contest) or last.side)
         self.conflicts.append(conflict)
         if conflict.resolution is None:
             return contest.ours
@@ -341,6 +341,19 @@ class ElementMerge:
             regions,
             resolution=self._context.resolutions.get(id_),
         )
+
+
+def _way_to_unite(contest: Contest) -> str | None:
+    """The choice that keeps what both sides add, if neither changes or removes anything."""
+    contested = [region for region in contest.regions if region.merged is None]
+    if contested:
+        return None if any(region.base for region in contested) else "lines"
+    base, ours, theirs = contest[2:5]
+    if all(isinstance(side, list) for side in (base, ours, theirs)) and all(
+        item in side for side in (ours, theirs) for item in base
+    ):
+        return "value"
+    return None
 
 
 def chosen_element(

@@ -23,6 +23,7 @@ from mycel.errors import (
 from mycel.history.merge.broken_constraints import (
     BrokenError,
     is_about_same,
+    kept_elements,
 )
 from mycel.history.merge.edits import EditSides
 from mycel.history.merge.merge_draft import (
@@ -228,7 +229,7 @@ class Merging:
             plan = planner.plan()
             ours = sides.reader.position
             new = [goal.then.number for goal in plan.goals if goal.then and not goal.now]
-            return MergeDraft(
+            draft = MergeDraft(
                 request,
                 plan,
                 ours,
@@ -242,6 +243,7 @@ class Merging:
                 sides.has_news,
                 (*plan.warnings, *_moved(request, sides.commits[0], plan)),
             )
+        return draft if draft.is_decided else _with_kept(draft)
 
     @contextmanager
     def _sides(self, request: Request) -> Iterator[BranchSides | EditSides]:
@@ -403,7 +405,7 @@ class Merging:
         conflicts = {conflict.id: conflict for conflict in draft.conflicts}
         choices = {choice.id: choice for choice in draft.plan.choices}
         resolutions = dict(request.resolutions)
-        constraints = {constraint.id: constraint for constraint in request.constraints}
+        constraints = {constraint.id: constraint for constraint in draft.request.constraints}
         for conflict_id, resolution in decisions.items():
             conflict_ids = [
                 conflict.id for conflict in draft.conflicts if conflict.resolution is None
@@ -493,6 +495,17 @@ def _message(request: Request) -> str:
     """The message of the merge commit."""
     at = "" if request.edits is not None else f" ({short(request.theirs)})"
     return request.message or f"merge {request.source}{at}"
+
+
+def _with_kept(draft: MergeDraft) -> MergeDraft:
+    """A draft that has conflicts, also with those about pinned and held elements.
+
+    Writing a draft finds these too, but only when everything else is decided.
+    """
+    request = draft.request
+    constraints = {constraint.id: constraint for constraint in kept_elements(draft.plan)}
+    constraints |= {constraint.id: constraint for constraint in request.constraints}
+    return draft._replace(request=request._replace(constraints=tuple(constraints.values())))
 
 
 def _moved(request: Request, ours: str, plan: MergePlan) -> Iterator[str]:

@@ -19,6 +19,7 @@ from typing import Any, Final
 from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION, SCHEME
 from mycel.history.merge.edits import EditSides
 from mycel.history.merge.element_merge import ElementMerge, MergeContext, chosen_element, edited
+from mycel.history.merge.heirs import with_heirs
 from mycel.history.merge.merge_plan import MergePlan
 from mycel.history.merge.outcome import Choice, Conflict, Resolution, conflict_id
 from mycel.history.merge.requests import Override
@@ -148,7 +149,7 @@ class Planner:
         ]
         return MergePlan(
             tuple(goals),
-            tuple(self._conflicts.values()),
+            with_heirs(self._conflicts.values(), self._sides.reader, self._theirs, self._names),
             tuple(self._choices),
             tuple(self._warnings),
             tuple(sorted(purge for purge in purges if self._results.get(purge) is None)),
@@ -184,8 +185,7 @@ class Planner:
     def _leave_out_purged(self, numbers: Iterable[int]) -> None:
         """Leave out elements that the target has purged and the source has not touched since.
 
-        Otherwise a purged element would come back with an element that stays: as a link at it, or
-        as the other end of such a link.
+        Otherwise a purged link, or its other end, would come back with an element that stays.
         """
         purged = self._sides.purged_here({*numbers} & self._theirs.keys()) - self._ours.keys()
         if not self._restores:
