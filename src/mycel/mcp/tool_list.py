@@ -201,7 +201,7 @@ GET: Final = Tool(
     "get_nodes",
     "Get nodes",
     "Read nodes by URI: content, properties, relations. URIs are concept://workspace/path,"
-    " file://workspace/path or any other; a bare path is a concept of this workspace."
+    " file://workspace/path or any other; a bare path is a concept here."
     ' Callers of a function: {"uris": ["save"], "callers": true}.',
     {
         "uris": texts(),
