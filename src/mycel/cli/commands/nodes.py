@@ -142,7 +142,10 @@ def show(
 
     if names_several(session):
         if as_of is not None or for_time is not None:
-            raise InvalidSyntax("--as-of and --for-time read one workspace, not several.")
+            raise InvalidSyntax(
+                "--as-of and --for-time read one workspace, not several.",
+                hint="Name one with --workspace.",
+            )
         _show_in_several(session, element, detailed=everything)
         return
     with session.open(reading=True) as db:
