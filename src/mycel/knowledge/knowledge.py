@@ -257,9 +257,11 @@ class Knowledge(KnowledgeView):
             )
             return (*deleted, *unlinked)
 
-        outcomes, _ = self._write(work, message)
+        outcomes, warnings = self._write(work, message)
         for name in called:
             self.context.discard(name, why="deleted")
+        if warnings and outcomes:
+            outcomes = (replace(outcomes[0], warnings=warnings), *outcomes[1:])
         return outcomes
 
     def archive(
@@ -279,7 +281,9 @@ class Knowledge(KnowledgeView):
                 refs, lambda address: archive_element(tx, node_at(tx.reader, address), reason)
             )
 
-        outcomes, _ = self._write(hide, message)
+        outcomes, warnings = self._write(hide, message)
+        if warnings and outcomes:
+            outcomes = (replace(outcomes[0], warnings=warnings), *outcomes[1:])
         return outcomes
 
     def restore(self, uris: Iterable[str], *, message: str = "") -> tuple[NodeOutcome[bool], ...]:

@@ -195,6 +195,7 @@ def forget(call: ToolCall) -> Answer:
             _warn(page, tuple(line for line in outcome.result.warnings if line not in lines))
     if names:
         page.add(f"{RESOLVED_NAMES}{', '.join(first_few(names, SHOWN))}.")
+    _warn(page, tuple(line for outcome in outcomes for line in outcome.warnings))
     for node_outcome in outcomes[len(uris) :]:
         is_removed = node_outcome.result is not None and bool(node_outcome.result.relations)
         page.add(

@@ -479,3 +479,17 @@ def test_a_value_that_is_removed_after_a_write_has_bounded_it_before(db: mycel.G
         tx.put_proposition(*ends, ("City", "oslo"), None, {"valid_from": "2020-01-01"})
         tx.remove_edge(*ends, ("City", "bergen"))
     assert metadata(db, "oslo") == {"valid_from": "2020-01-01", "valid_until": "2022-01-01"}
+
+
+def test_knowledge_names_what_ended_where_a_removed_relation_began(db: mycel.Graph) -> None:
+    notes = mycel.Knowledge(db, workspace="w")
+    notes.remember(concepts=[{"uri": name, "name": name, "content": name} for name in "abp"])
+    for name, begins in (("a", "2023"), ("b", "2024")):
+        metadata = {"valid_from": begins}
+        relation = {"source": "p", "relation": "lives_in", "target": name, "metadata": metadata}
+        notes.remember(relations=[relation])
+    (archived,) = notes.archive(["b"])
+    assert archived.warnings == (), "the relation itself is not archived"
+    (outcome,) = notes.delete_many([], relations=[("p", "lives_in", "b")])
+    (warning,) = outcome.warnings
+    assert "ended at 2024" in warning
