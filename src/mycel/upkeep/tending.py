@@ -359,17 +359,17 @@ def _choose(
             f"{decision} is about all elements of the task.",
             hint="Leave elements out; merge, supersede, drop and summarise take some of them.",
         )
-    chosen = {_named(elements, name, "elements").number for name in names}
-    chosen |= {_named(elements, keep, "keep").number} if keep else set()
+    chosen = {_element_of_letter(elements, name, "elements").number for name in names}
+    chosen |= {_element_of_letter(elements, keep, "keep").number} if keep else set()
     return [element for element in elements if element.number in chosen]
 
 
 def _keeper(elements: Sequence[Element], keep: str) -> Element | None:
     """The element to keep, if the decision names one."""
-    return _named(elements, keep, "keep") if keep else None
+    return _element_of_letter(elements, keep, "keep") if keep else None
 
 
-def _named(elements: Sequence[Element], name: str, argument: str) -> Element:
+def _element_of_letter(elements: Sequence[Element], name: str, argument: str) -> Element:
     """The element of a letter; an id is accepted too."""
     for letter, element in zip(_LETTERS, elements, strict=False):
         if name in (letter, letter.lower(), element.id):

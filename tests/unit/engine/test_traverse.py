@@ -133,7 +133,7 @@ def test_a_dry_run_of_a_batch_sees_what_came_before(db: mycel.Graph) -> None:
     ("command", "code", "says"),
     [
         ('TRAVERSE FROM {type: "Stop", name: "d"}', "KIP_3002", "SEARCH CONCEPT"),
-        ('TRAVERSE FROM {type: "Person", name: "a"}', "KIP_3002", "of type Stop"),
+        ('TRAVERSE FROM {type: "Person", name: "a"}', "KIP_3002", "with that name: Stop."),
         ('TRAVERSE FROM {type: "Stopp", name: "a"}', "KIP_2001", "Did you mean 'Stop'?"),
         ('TRAVERSE FROM {id: "C:99998"}', "KIP_3002", "removed"),
         ('TRAVERSE FROM {id: "P:3:leads_to"}', "KIP_1001", "C:12"),
