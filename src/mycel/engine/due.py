@@ -91,13 +91,18 @@ class RetentionRules:
                 numbers.update(retention.created_by(reader, table, kind, now_us - rule.after_us))
         return sorted(numbers)
 
-    def judge(self, reader: Reader, element: Element, now_us: int) -> Due | None:
-        """Judge an element: its action and the reason if it is due now, and otherwise None."""
+    def judge(
+        self, reader: Reader, element: Element, now_us: int, *, archived: bool = False
+    ) -> Due | None:
+        """Judge an element: its action and the reason if it is due now, and otherwise None.
+
+        An archived element is due only with `archived`.
+        """
         metadata, rule = element.metadata, self.of(element)
         own = metadata.get(RETENTION)
         if is_kept(metadata) or is_never(own):
             return None
-        if metadata.get(ARCHIVED_AT) is not None or is_open_task(element):
+        if is_open_task(element) or (metadata.get(ARCHIVED_AT) is not None and not archived):
             return None
         expires = metadata.get(EXPIRES_AT)
         if times.is_time(expires):
@@ -107,6 +112,9 @@ class RetentionRules:
             return None
         else:
             due_us, why = self._start_us(reader, element, rule) + rule.after_us, ""
+            if times.is_time(restored := metadata.get(RESTORED_AT)):
+                # Otherwise a short rule would archive it in the next cycle again.
+                due_us = max(due_us, times.from_text(restored) + max(rule.after_us, DAY_US))
         if due_us > now_us:
             return None
         if rule is not None and "linked" in rule.keep_if:
@@ -123,7 +131,10 @@ class RetentionRules:
         end: RetentionEnd = "archive" if rule is None else rule.end
         if end == "purge" and own is not None:
             end = "ask"
-            why += " (only rules of types and predicates purge without asking: mycel purge)"
+            why += (
+                f". Only rules of types and predicates purge by themselves: drop archives it, and a"
+                f" person purges it with `mycel purge {element.id}`; until then health lists it"
+            )
         return Due(element.number, end, why)
 
     def _start_us(self, reader: Reader, element: Element, rule: Retention) -> int:
@@ -134,8 +145,19 @@ class RetentionRules:
             start = max(start, written or 0)
         elif rule.start == "last_used" and (use := self.uses.get(element.number)) is not None:
             start = max(start, use.last_us)
-        restored = element.metadata.get(RESTORED_AT)
-        return max(start, times.from_text(restored)) if times.is_time(restored) else start
+        return start
+
+
+def waiting_for_purge(reader: Reader, now_us: int) -> Iterator[Element]:
+    """Archived elements that their own rule would purge: only a person does that."""
+    rules = RetentionRules(reader)
+    archived = retention.with_own_rule(reader, archived=True)
+    for element in reader.elements(archived).values():
+        rule = rules.of(element)
+        if rule is None or rule.end != "purge":
+            continue
+        if rules.judge(reader, element, now_us, archived=True) is not None:
+            yield element
 
 
 def due_elements(reader: Reader, now_us: int, uses: Mapping[int, Use] = NO_USES) -> Iterator[Due]:
@@ -159,7 +181,8 @@ def _text(rule: Retention | None) -> str:
         return "none"
     days = rule.after_us / DAY_US
     plural = "" if days == 1 else "s"
-    return f"{rule.end} {days:g} day{plural} after it was {rule.start.replace('_', ' ')}"
+    unless = ", and nothing links to it" if "linked" in rule.keep_if else ""
+    return f"{rule.end} {days:g} day{plural} after it was {rule.start.replace('_', ' ')}{unless}"
 
 
 def label(element: Element) -> str:

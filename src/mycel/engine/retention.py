@@ -6,6 +6,8 @@ overrides the rule of its type. Upkeep applies the rules (`mycel.upkeep`).
 
 from __future__ import annotations
 
+from typing import Final
+
 from mycel.engine.metadata_warnings import metadata_doubts
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.references import check_predicate, check_type
@@ -18,6 +20,11 @@ from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.model.retention import RETENTION, parse_retention, stored_retention
 from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
+
+LINKED_NOTE: Final = (
+    "Unless linked: an element stays as long as another one links to it; its own links to others"
+    " do not count."
+)
 
 
 def set_retention(
@@ -32,15 +39,20 @@ def set_retention(
     if isinstance(node, ast.SetTypeRetention):
         name = values.text(node.name, "name of the type")
         is_new = set_type_retention(tx, name, rule, is_link=node.kind != "CONCEPT")
-        return Outcome({"updated": int(is_new), "matched": 1})
+        return Outcome({"updated": int(is_new), "matched": 1}, warnings=_linked_note(rule))
     limit = None if node.limit is None else values.positive(node.limit, "LIMIT")
     with all_or_nothing(tx):
         numbers = named_targets(tx, node, values, limit=limit)
         updated = sum(
             set_element_retention(tx, element, rule) for element in to_change(tx, numbers)
         )
-    warnings = tuple(metadata_doubts({RETENTION: rule}))
+    warnings = (*metadata_doubts({RETENTION: rule}), *_linked_note(rule))
     return Outcome({"updated": updated, "matched": len(numbers)}, warnings=warnings)
+
+
+def _linked_note(rule: object) -> tuple[str, ...]:
+    parsed = parse_retention(rule)
+    return (LINKED_NOTE,) if parsed is not None and "linked" in parsed.keep_if else ()
 
 
 def set_element_retention(tx: Transaction, element: Element, rule: object) -> bool:

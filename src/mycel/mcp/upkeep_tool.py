@@ -55,7 +55,7 @@ Metadata that upkeep and search know; pass it to remember_knowledge or update_no
 {"retention": "archive 90d after updated unless linked"}
     archive (hidden until restore), delete (history keeps it), ask (a task), purge (gone for good;
     by a rule of its own only after a question); after created, updated, last_used or expires_at;
-    unless linked, used
+    unless linked (something links to it; its own links do not count), used
   retention never: neither a rule nor its expires_at ends it. {"retention": "never"}
 For a type, with execute_kip; keep_if is unless, and dry_run says how many are due at once:
   SET RETENTION {after: "180d", from: "last_used", then: "archive", keep_if: ["linked"]} \

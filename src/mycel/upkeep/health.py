@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from mycel.engine.due import due_elements, is_open_task, label
+from mycel.engine.due import due_elements, is_open_task, label, waiting_for_purge
 from mycel.engine.missing_concepts import MISSING
 from mycel.model.elements import Concept
 from mycel.model.names import SLEEP_TASK, SYSTEM_ACTOR
@@ -137,6 +137,12 @@ def _of_task(reader: Reader, task: Concept) -> HealthFinding:
 
 def _due(reader: Reader, uses: dict[int, Use], asked: set[int]) -> Iterator[HealthFinding]:
     """Findings for elements that are due, and about which no task is open or was decided."""
+    for archived in waiting_for_purge(reader, reader.now_us()):
+        text = (
+            f"{label(archived)} is archived and waits for a person: `mycel purge {archived.id}`,"
+            ' or retention "never" keeps it.'
+        )
+        yield HealthFinding((archived.number,), text)
     for due in islice(due_elements(reader, reader.now_us(), uses), COUNTED_MAX):
         element = None if due.number in asked else reader.element(due.number)
         if element is not None and not (due.end == "ask" and was_decided(reader, element)):

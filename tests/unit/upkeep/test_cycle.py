@@ -112,7 +112,7 @@ def test_a_month_of_cycles_keeps_exactly_what_the_rule_keeps(
         " FILTER(IS_NOT_NULL(?n.metadata.archived_at)) }"
     ).rows
     assert {reason for (reason,) in reasons} == {
-        "the rule of Note: archive 10 days after it was created"
+        "the rule of Note: archive 10 days after it was created, and nothing links to it"
     }
     assert not db.verify(replay=True).problems
 
@@ -726,3 +726,37 @@ def test_what_was_decided_is_in_no_report_and_not_stale(db: mycel.Graph, clock: 
             assert not step(report, name).examples
     (stale, *_) = db.upkeep.health().sections
     assert (stale.name, stale.total) == ("stale", 0)
+
+
+def test_what_was_restored_is_not_archived_again_by_the_next_cycle(
+    db: mycel.Graph, clock: Clock
+) -> None:
+    set_rule(db, '{after: "1min", then: "archive"}')
+    with db.transaction() as tx:
+        note = tx.put_concept("Note", "short")
+    clock.turn(1)
+    assert step(db.sleep(), "expire").done == 1
+    db.upkeep.restore(note)
+    clock.now_us += 3_600_000_000
+    assert step(db.sleep(), "expire").done == 0
+    clock.turn(1)
+    assert step(db.sleep(), "expire").done == 1
+
+
+def test_a_question_before_a_purge_says_who_purges_and_health_remembers(
+    db: mycel.Graph, clock: Clock
+) -> None:
+    with db.transaction() as tx:
+        rule = {"after": "1d", "then": "purge"}
+        note = tx.put_concept("Note", "secret", metadata={"retention": rule})
+    clock.turn(2)
+    db.sleep()
+    task = db.tasks.next()
+    assert task is not None
+    assert f"drop archives it, and a person purges it with `mycel purge {note}`" in task.reason
+    db.tasks.decide(task.id, "drop")
+    (stale, *_) = db.upkeep.health().sections
+    (finding,) = stale.findings
+    assert f"waits for a person: `mycel purge {note}`" in finding.text
+    db.purge(note, reason="asked for")
+    assert db.upkeep.health().sections[0].total == 0

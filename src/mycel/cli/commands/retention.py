@@ -33,10 +33,11 @@ def retention(
     """Set how long elements are kept and what happens then; or show the rules.
 
     A rule is: archive, delete, purge or ask; a time such as 12h, 90d, 8w or 2y; after created,
-    updated, last_used or expires_at; and, if wanted, unless linked, used or both. A rule of an
-    element overrides the rule of its type. `mycel sleep` acts on the rules. archive hides elements
-    until they are restored; delete removes them, and history keeps them; purge leaves nothing but
-    hashes, for good. For an element whose own rule says purge, `mycel sleep` only asks.
+    updated, last_used or expires_at; and, if wanted, unless linked (something links to it; its own
+    links do not count), used or both. A rule of an element overrides the rule of its type. `mycel
+    sleep` acts on the rules. archive hides elements until they are restored; delete removes them,
+    and history keeps them; purge leaves nothing but hashes, for good. For an element whose own rule
+    says purge, `mycel sleep` only asks.
     """
     targets = [target for target in (element, type_name, predicate) if target is not None]
     if rule is None:

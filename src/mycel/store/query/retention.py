@@ -108,11 +108,12 @@ def count_archived(reader: Reader) -> int:
     )
 
 
-def with_own_rule(reader: Reader) -> list[int]:
-    """The unarchived elements that have a retention rule of their own."""
+def with_own_rule(reader: Reader, *, archived: bool = False) -> list[int]:
+    """The unarchived, or the archived, elements that have a retention rule of their own."""
+    is_hidden = _IS_HIDDEN.format(row="e")
     queries = (
         f"SELECT e.id FROM {table} e WHERE instr(e.metadata, '\"{RETENTION}\"') > 0"
-        f" AND NOT {_IS_HIDDEN.format(row='e')}"
+        f" AND {'' if archived else 'NOT '}{is_hidden}"
         for table in ("concept", "proposition")
     )
     return reader.column(f"{' UNION ALL '.join(queries)} ORDER BY 1")
