@@ -184,6 +184,16 @@ def test_the_error_says_what_is_kept_why_and_what_to_do() -> None:
         )
 
 
+def test_a_write_that_changes_values_of_a_held_element_gets_a_warning() -> None:
+    change = f'UPDATE ?x SET ATTRIBUTES {{ city: "Ulm" }} WHERE {{ {ACME} }}'
+    for mark, warns in (({"hold": "audit of May"}, True), ({"pinned": True}, False)):
+        with prepare(mark, on_link=False).opened() as db:
+            assert not db.execute(change).warnings, "nothing is lost by a new value"
+            warnings = db.execute(change.replace("Ulm", "Bonn")).warnings
+            assert any("Org 'Acme' is held, and city of it changed" in w for w in warnings) == warns
+            assert not db.execute(change.replace("Ulm", "Bonn")).warnings
+
+
 def test_everything_else_about_a_kept_element_may_change() -> None:
     with prepare({"pinned": True}, on_link=False).opened() as db:
         acme = id_of(db, ACME)

@@ -179,10 +179,14 @@ def _read(value: object) -> Retention | None:
 def _text(rule: Retention | None) -> str:
     if rule is None:
         return "none"
-    days = rule.after_us / DAY_US
-    plural = "" if days == 1 else "s"
+    number, unit = rule.after_us / DAY_US, "day"
+    if 0 < number < 1:
+        number, unit = (number * 24, "hour") if number >= 1 / 24 else (number * 1440, "minute")
+    plural = "" if number == 1 else "s"
     unless = ", and nothing links to it" if "linked" in rule.keep_if else ""
-    return f"{rule.end} {days:g} day{plural} after it was {rule.start.replace('_', ' ')}{unless}"
+    return (
+        f"{rule.end} {number:g} {unit}{plural} after it was {rule.start.replace('_', ' ')}{unless}"
+    )
 
 
 def label(element: Element) -> str:

@@ -28,7 +28,6 @@ from mycel.model.elements import Proposition
 if TYPE_CHECKING:
     from mycel.api.graph import Graph
     from mycel.api.graph_view import GraphView
-    from mycel.store.write.transaction import Transaction
 
 _LIMIT = 100
 _EDGE = "SRC PREDICATE DST"
@@ -65,13 +64,10 @@ def add(
     **values: Any,
 ) -> None:
     """Add an edge. An existing one stays as it is; a removed one is revived."""
-
-    def work(tx: Transaction) -> tuple[str, bool]:
+    with session.open() as db, db.transaction() as tx:
         id_ = tx.add_edge(resolve(tx, src), predicate, resolve(tx, dst), **values)
-        return id_, not tx.is_empty
-
-    with session.open() as db:
-        id_, added = db.write(work)
+        added = not tx.is_empty
+    session.out.warn(tx.warnings)
     session.out.say(
         f"Added {id_}." if added else f"{id_} is there already; its weight and data stay.",
         {"id": id_, "added": added},
@@ -86,10 +82,9 @@ def add(
 @pass_session
 def remove(session: Invocation, src: str, predicate: str, dst: str, reason: str) -> None:
     """Remove an edge; history and `edge get` still show it."""
-    with session.open() as db:
-        removed = db.write(
-            lambda tx: tx.remove_edge(resolve(tx, src), predicate, resolve(tx, dst), reason=reason),
-        )
+    with session.open() as db, db.transaction() as tx:
+        removed = tx.remove_edge(resolve(tx, src), predicate, resolve(tx, dst), reason=reason)
+    session.out.warn(tx.warnings)
     session.out.say(
         "Removed." if removed else "There is no such live edge; nothing changed.",
         {"removed": removed},
