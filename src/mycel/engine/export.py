@@ -1,4 +1,4 @@
-"""EXPORT: a capsule that recreates the matched elements in another graph (KIP notes, RC9).
+"""EXPORT: a capsule that recreates the matched elements in another graph.
 
 The capsule holds every matched concept and link with its attributes and metadata, and every link
 whose two ends are in it, links about links included. Any other end is named by type and name, or by

@@ -1,4 +1,4 @@
-"""MERGE: two concepts become one (KIP notes, RC9).
+"""MERGE: two concepts become one.
 
 Links on the source get the target as their end and keep their ids. If the target has the same link
 already, its link stays. It takes over the keys that it lacks, and the links about the other link;

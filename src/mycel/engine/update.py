@@ -1,4 +1,4 @@
-"""UPDATE: one change of many elements (KIP notes, RC9).
+"""UPDATE: one change of many elements.
 
 Each value is a JSON value, or is computed from the element as it was before the command. If a value
 cannot be computed (an operand is no number, or a result is out of range), its key is not changed,

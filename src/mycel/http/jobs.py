@@ -295,7 +295,7 @@ class Job:
         return self._stopped == _ABORTED
 
     def settle(self, size: int) -> None:
-        """Count the bytes of the finished answer instead of those of its cells.
+        """Count the bytes of the finished answer, or none for a small one, in place of its cells.
 
         Raises:
             ResourceExhausted: the answer, or all answers together, are too large.

@@ -74,7 +74,7 @@ STAMP: Final = kinds.STAMP
 GENERAL_RELATIONS: Final = {"mentions": REFERENCES}
 """Relation types that only one type of nodes may have, each with one for all other nodes.
 
-`mentions` of the core capsules leads from an Event (KIP notes, capsules to ship).
+`mentions` of the core capsules leads from an Event.
 """
 
 RESERVED_IN_NODES: Final = {

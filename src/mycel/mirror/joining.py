@@ -86,7 +86,8 @@ class Joining(Upkeep):
             raise NotFound(
                 f"{repository.folder} has no branch {self.settings.branch!r}, and its remote has"
                 " none either.",
-                hint="Fetch it with git, or name another one: --git-branch NAME, --remote NAME.",
+                hint="Name the branch that has the mirror: --git-branch NAME; or a remote that has"
+                " it: --remote URL.",
             )
         return repository
 

@@ -70,7 +70,7 @@ def path_of(uri: str) -> str:
 
 
 def uri_of_path(path: str) -> str | None:
-    """The URI of a new file without one; None if its path names none.
+    """The URI that a path gives to a new file which has no `uri`; None if it gives none.
 
     >>> uri_of_path("concepts/shop/My idea.md")
     'concept://shop/My%20idea'

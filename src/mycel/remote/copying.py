@@ -179,7 +179,8 @@ def pull(
     """Bring a clone up to date with its remote; `pinned` is a head shown before.
 
     Raises:
-        HistoryRewritten: the history of the remote is another one, or shares nothing with this one.
+        HistoryRewritten: the remote does not continue a head that it has shown before, or shares
+            no commit with this graph.
         RemoteFailed: the remote cannot be reached.
         Unsupported: an element of this graph was purged in the remote; nothing was changed.
         DatabaseCorrupt: the entries that it sends do not lead to its roots. None of them are kept.

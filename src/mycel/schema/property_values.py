@@ -437,7 +437,7 @@ def _bool_in(text: str) -> bool:
     raise BadValue(f"{format_value(text)} is neither true nor false")
 
 
-# Python objects of tables of Arrow, pandas and numpy.
+# Python objects: from rows of a program, and from tables of Arrow and pandas.
 
 
 def from_python(type_: PropertyType, value: object) -> Any:

@@ -114,7 +114,7 @@ def in_texts(value: str, array: str) -> str:
 
 
 def in_entries(value: str, array: str) -> str:
-    """The condition that an entry of the index of properties is one of a list, bound as JSON."""
+    """The condition that an entry of the property index is that of a value in a JSON list."""
     entry_of = (
         "CASE e.type WHEN 'number' THEN mycel_entry(e.value::text::numeric)"
         " WHEN 'boolean' THEN mycel_entry(CASE WHEN e.value = 'true' THEN 1::bigint ELSE 0 END)"

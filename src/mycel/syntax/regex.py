@@ -34,9 +34,10 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     """A function that says if a text has a match of a pattern anywhere; compiled once.
 
     A set of one pattern only answers yes or no, in a seventh of the time of a search. It may run
-    out of memory and answer no, so a search checks every no. The search needs no further memory,
-    because it follows all states of the program at once. Either may read the whole program for each
-    byte, so the function raises ResourceExhausted if the text is too long for a large program.
+    out of memory and answer no, so a search checks every no. The search cannot run out: when its
+    memory is used up, it follows all states of the program at once, which is slower. Either may
+    read the whole program for each byte, so the function raises ResourceExhausted if the text is
+    too long for a large program.
 
     Raises:
         InvalidSyntax: the pattern is not RE2.

@@ -56,7 +56,7 @@ them."""
     help="The kind of the source, if it cannot be recognised",
 )
 @click.option("--preview", is_flag=True, help="Only show a preview")
-@click.option("--yes", is_flag=True, help="Do not ask after the preview")
+@click.option("--yes", is_flag=True, help="Import without a preview and a question")
 @click.option("--strict", is_flag=True, help="Write nothing if a part cannot be read")
 @click.option("--all", "everywhere", is_flag=True, help="The memory of a client in all projects")
 @click.option("--watch", is_flag=True, help="Keep running, and import what is added, until Ctrl-C")
@@ -81,7 +81,8 @@ def import_(
 
     Secrets are replaced before anything is written. Importing a source again writes only what is
     new; what you deleted stays deleted. Parts that cannot be read are named and skipped. On a
-    terminal, a preview comes first. The database is created if it does not exist.
+    terminal, a preview and a question come first, except for the file of the MCP memory server. The
+    database is created if it does not exist.
     """
     from mycel.imports.kinds import recognise, usual_source
 

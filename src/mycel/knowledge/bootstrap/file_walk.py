@@ -190,7 +190,7 @@ def _listed_by_git(folder: Path, skip: Skip, left_out: set[str]) -> list[str] | 
 
 
 def _vendored(name: str) -> str | None:
-    """The ignored folder above an untracked file; None if there is none."""
+    """The outermost of `IGNORED_FOLDERS` above a file that Git does not track; None without one."""
     folders = name.split("/")[:-1]
     if IGNORED_FOLDERS.isdisjoint(folders):
         return None

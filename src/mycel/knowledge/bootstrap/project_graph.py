@@ -287,7 +287,7 @@ def _tag_uri(namer: Namer, tag: str) -> str:
 
 
 def contains(namer: Namer, path: str, *, is_folder: bool) -> WantedRelation | None:
-    """The relation from the folder of a file or folder; None for the root."""
+    """The relation from a folder to a file or folder directly in it; None for the root."""
     if not path:
         return None
     above = namer.folder(posixpath.dirname(path))

@@ -1,7 +1,8 @@
 """The description of a language: queries, and methods that read nodes of its grammar.
 
-Each language is a module with a subclass of `Syntax`. The subclass is mostly data, with a method
-where the grammar differs from the common case. `facts` is a query whose captures have fixed names:
+Each language is a module with a subclass of `Syntax`. Its data are the queries and the names of
+fields; its methods override those of `Syntax` where the grammar differs from the common case.
+`facts` is a query whose captures have fixed names:
 
     @symbol.KIND   a whole definition; KIND is the kind of the symbol unless `kind` says otherwise
     @scope         a node that gives its names a prefix and is no symbol (`impl` of Rust)

@@ -73,17 +73,21 @@ class MergeRow(NamedTuple):
 
 
 def are_there(connection: Connection) -> bool:
-    """True if a merge in this file ever needed the tables."""
+    """True if the tables exist.
+
+    The first merge in a file that keeps something makes all of them, and a graph in PostgreSQL has
+    them from the beginning.
+    """
     return connection.has_objects("merge_open")
 
 
 def have_origins(connection: Connection) -> bool:
-    """True if a merge in this file has ever kept origins of values."""
+    """True if the table of origins exists; it may be empty (`are_there`)."""
     return connection.has_objects("merge_origin")
 
 
 def have_creations(connection: Connection) -> bool:
-    """True if a merge in this file has ever kept creations of elements."""
+    """True if the table of creations exists; it may be empty (`are_there`)."""
     return connection.has_objects("merge_creation")
 
 

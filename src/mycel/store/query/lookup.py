@@ -124,7 +124,7 @@ def former_names(
 
 
 def former_names_ending(reader: Reader, root: str, ends: Collection[str]) -> list[str]:
-    """Past names of concepts below a path whose last segment is one of these."""
+    """The past names below the path `root` that end with one of the segments `ends`."""
     # rtrim with all characters but slashes leaves the part of a name before its last segment.
     query = (
         "SELECT DISTINCT name FROM concept_past WHERE name > ?1 || '/' AND name < ?1 || '0'"

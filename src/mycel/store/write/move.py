@@ -11,7 +11,7 @@ aside*: its name becomes its own id, so that no two elements have the same key. 
 tombstones exchange keys instead. Concepts cannot do so: a name is content, and would remain in the
 tombstone after the concept is purged.
 
-`relink` gives a link another predicate.
+The module `relink` gives a link another predicate, or other ends (`Transaction.relink`).
 """
 
 from __future__ import annotations
